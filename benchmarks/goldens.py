@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from benchmarks.measure import Figure, Growth, counts_instructions, instructions
-from pytest_workrail.golden.records import BUILD_MACHINE
+from pytest_workrail.golden.golden_records import BUILD_MACHINE
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _COMMAND = [sys.executable, "-m", "pytest"]

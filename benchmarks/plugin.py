@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import Figure, Growth, in_turns, spent
-from pytest_workrail.golden.records import BUILD_MACHINE
+from pytest_workrail.golden.golden_records import BUILD_MACHINE
 
 _PLUGIN = "pytest_workrail.plugin"
 _PROJECT = Path(__file__).resolve().parents[1]

@@ -44,7 +44,7 @@ MAX_STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What all results share. `run` is the run itself; a workflow that does not compile has none."""
+    """Base of all results. `run` is the run itself; a workflow that does not compile has none."""
 
     kind: ClassVar[str]
     run: Run | None = field(default=None, kw_only=True, repr=False, compare=False)
@@ -202,9 +202,9 @@ def _result(run: Run, agent: Prepared, max_steps: int) -> LifecycleResult:
 
 
 def _failure(run: Run, envelope: dict[str, Any]) -> LifecycleResult:
-    said: dict[str, Any] = envelope["details"].get("details", {})
-    if "notRendered" in said:
-        return PromptRenderFailed(said["notRendered"], envelope["message"], run=run)
+    details: dict[str, Any] = envelope["details"].get("details", {})
+    if "notRendered" in details:
+        return PromptRenderFailed(details["notRendered"], envelope["message"], run=run)
     if envelope["code"] == "SESSION_NOT_HEALTHY":
         tried = run.transcript.attempts
         return IntegrityFailure(tried[-1].step_id if tried else None, envelope["message"], run=run)

@@ -22,7 +22,7 @@ from hypothesis import settings
 
 import pytest_workrail
 import workrail_lint
-from pytest_workrail.golden.records import BUILD_MACHINE
+from pytest_workrail.golden.golden_records import BUILD_MACHINE
 
 pytest_plugins = ["pytester"]
 

@@ -1,1 +1,1 @@
-"""What generates shipped data: schemas, the catalog, rule metadata and docs. Not part of the wheel."""
+"""Generators of shipped data: schemas, the catalog, rule metadata and docs. Not part of the wheel."""

@@ -20,7 +20,7 @@ SEARCHES = ("-q", "-m", "deep or search or hypothesis", "--hypothesis-profile=de
 
 
 class Part(NamedTuple):
-    """What is run, and how many minutes it usually takes on two cores."""
+    """A command, and the minutes it usually takes on two cores."""
 
     name: str
     minutes: float

@@ -97,13 +97,13 @@ class Mutant(NamedTuple):
 
 def mutants(source: str) -> list[Mutant]:
     """Every mutant of a module, in the order of its lines."""
-    found: list[Mutant] = []
+    result: list[Mutant] = []
     for number, (place, operator, replacement) in enumerate(_changes(ast.parse(source))):
         node = place.node
         line = getattr(node.target if isinstance(node, ast.comprehension) else node, "lineno", 0)
         change = f"{operator}: {_shown(node)} -> {_shown(replacement)}"
-        found.append(Mutant(line, change, place.function, number))
-    return sorted(found, key=lambda mutant: mutant.line)
+        result.append(Mutant(line, change, place.function, number))
+    return sorted(result, key=lambda mutant: mutant.line)
 
 
 def mutated(source: str, mutant: Mutant) -> str:
@@ -297,8 +297,10 @@ def recorded(tests: Sequence[str]) -> list[RecordedTest]:
     passed, failed = _forked(record)
     for name in failed:
         _say(f"left out, because it fails when it is recorded: {name}")
-    found = [RecordedTest(name, taken, frozenset(map(tuple, calls)), starts) for name, taken, calls, starts in passed]
-    return sorted(found, key=lambda test: test.seconds)
+    results = [
+        RecordedTest(name, seconds, frozenset(map(tuple, calls)), starts) for name, seconds, calls, starts in passed
+    ]
+    return sorted(results, key=lambda test: test.seconds)
 
 
 def _forked(work: Callable[[], object]) -> Any:
@@ -403,10 +405,12 @@ def _dependents(name: str) -> set[str]:
                     imports[module] |= {alias.name for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module:
                     imports[module] |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    found = {name}
-    while more := {module for module, used in imports.items() if module not in found and not found.isdisjoint(used)}:
-        found |= more
-    return found
+    dependents = {name}
+    while more := {
+        module for module, used in imports.items() if module not in dependents and not dependents.isdisjoint(used)
+    }:
+        dependents |= more
+    return dependents
 
 
 def _module_name(path: Path) -> str:
@@ -436,8 +440,8 @@ def main() -> int:
     args = parser.parse_args()
     module = args.module.resolve().relative_to(ROOT).as_posix()
     first, _, last = (args.lines or "0-1000000").partition("-")
-    found = mutants(args.module.read_text(encoding="utf-8"))
-    chosen = [mutant for mutant in found if int(first) <= mutant.line <= int(last or first)]
+    candidates = mutants(args.module.read_text(encoding="utf-8"))
+    chosen = [mutant for mutant in candidates if int(first) <= mutant.line <= int(last or first)]
     if args.mutants is not None and len(chosen) > args.mutants:
         chosen = sorted(random.Random(f"{args.seed} {module}").sample(chosen, args.mutants))
     survived = judge(module, chosen, recorded(args.tests or selected_for(module, ROOT)))

@@ -31,14 +31,14 @@ def drawn(count: int, seed: str, rooms: Sequence[str] = CORES) -> dict[str, list
     """Draw mutants of modules that have tests near them, by module; each room gives the same number, or one more."""
     draw = random.Random(seed)
     order = draw.sample(rooms, len(rooms))
-    found: dict[str, list[Mutant]] = {}
+    by_path: dict[str, list[Mutant]] = {}
     for at, room in enumerate(order):
         paths = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / room).rglob("*.py"))]
         sources = {path: (ROOT / path).read_text(encoding="utf-8") for path in paths if selected_for(path, ROOT)}
         known = [(path, mutant) for path, source in sources.items() for mutant in mutants(source)]
         for path, mutant in draw.sample(known, count // len(rooms) + (at < count % len(rooms))):
-            found.setdefault(path, []).append(mutant)
-    return {path: sorted(found[path]) for path in sorted(found)}
+            by_path.setdefault(path, []).append(mutant)
+    return {path: sorted(by_path[path]) for path in sorted(by_path)}
 
 
 def main(arguments: list[str]) -> int:

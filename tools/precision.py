@@ -45,39 +45,39 @@ def labels() -> list[Label]:
     return [Label(**json.loads(line)) for line in DATA.read_text(encoding="utf-8").splitlines()]
 
 
-def page(found: list[Label]) -> str:
-    files = len({label.file for label in found})
+def page(labels: list[Label]) -> str:
+    files = len({label.file for label in labels})
     by_rule = {info.code: info for info in RULES.infos}
-    spoken = sorted({label.rule for label in found})
+    spoken = sorted({label.rule for label in labels})
     parts = [
         "# How often findings are right",
-        _ABOUT.format(findings=len(found), files=files),
+        _ABOUT.format(findings=len(labels), files=files),
         _table(("label", "meaning"), [(f"`{name}`", meaning) for name, meaning in LABELS.items()]),
         "## By severity",
-        _table(("", *_SEVERITIES, "all"), [_severity_row(name, found) for name in LABELS]),
+        _table(("", *_SEVERITIES, "all"), [_severity_row(name, labels) for name in LABELS]),
         "## By rule",
         "A rule whose findings are useful less often than nine times in ten is `info` or off by default.",
         _table(
             ("rule", "name", "findings", *LABELS),
-            [_rule_row(by_rule[code], [label for label in found if label.rule == code]) for code in spoken],
+            [_rule_row(by_rule[code], [label for label in labels if label.rule == code]) for code in spoken],
         ),
         _REST.format(rules=len(by_rule) - len(spoken), off=sum(not info.default_on for info in RULES.infos)),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _severity_row(name: str, found: list[Label]) -> tuple[str, ...]:
-    own = [label for label in found if label.label == name]
+def _severity_row(name: str, labels: list[Label]) -> tuple[str, ...]:
+    own = [label for label in labels if label.label == name]
     counts = Counter(label.severity for label in own)
-    return (f"`{name}`", *(str(counts[severity]) for severity in _SEVERITIES), f"{len(own)} ({_share(own, found)})")
+    return (f"`{name}`", *(str(counts[severity]) for severity in _SEVERITIES), f"{len(own)} ({_share(own, labels)})")
 
 
-def _rule_row(rule: RuleInfo, found: list[Label]) -> tuple[str, ...]:
-    counts = Counter(label.label for label in found)
+def _rule_row(rule: RuleInfo, labels: list[Label]) -> tuple[str, ...]:
+    counts = Counter(label.label for label in labels)
     return (
         f"[{rule.code}](rules/{rule.family}.md)",
         f"`{rule.name}`",
-        str(len(found)),
+        str(len(labels)),
         *(str(counts[name] or "") for name in LABELS),
     )
 

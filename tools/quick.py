@@ -102,13 +102,13 @@ def selected_for(path: str, root: Path = Path()) -> tuple[str, ...]:
 
 
 def chosen(paths: Iterable[str], root: Path = Path()) -> list[str]:
-    """What to run for a change, without what is inside of something else that is run."""
+    """Return the tests to run for a change, without those inside another that is run."""
     paths = list(paths)
-    found = {test for path in paths for test in selected_for(path, root)}
-    rooms = {test for test in found if test not in paths}
-    if not found or len(rooms) > MOST_ROOMS:
-        found = {*SMOKE, *(found - rooms)}
-    return sorted(test for test in found if not found & {str(above) for above in PurePosixPath(test).parents})
+    tests = {test for path in paths for test in selected_for(path, root)}
+    rooms = {test for test in tests if test not in paths}
+    if not tests or len(rooms) > MOST_ROOMS:
+        tests = {*SMOKE, *(tests - rooms)}
+    return sorted(test for test in tests if not tests & {str(above) for above in PurePosixPath(test).parents})
 
 
 def slow() -> list[str]:

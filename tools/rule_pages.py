@@ -41,18 +41,18 @@ def family_page(family: str, members: list[Rule]) -> str:
 
 def generated() -> dict[str, bytes]:
     """Path to content for everything that is generated, relative to the root of the repository."""
-    shown = (*rules(), *undocumented())
+    documented = (*rules(), *undocumented())
     files = picked_files()
-    files[f"{PAGES}/README.md"] = index(shown, lambda rule: f"[{rule.code}]({address(rule)})").encode()
+    files[f"{PAGES}/README.md"] = index(documented, lambda rule: f"[{rule.code}]({address(rule)})").encode()
     for family in families():
-        members = [rule for rule in shown if rule.family == family]
+        members = [rule for rule in documented if rule.family == family]
         if members:
             files[f"{PAGES}/{page_name(family)}"] = family_page(family, members).encode()
     return files
 
 
 def stale(root: str = os.curdir) -> list[str]:
-    """What differs between the files on disk and what would be generated, one sentence each."""
+    """Return the differences between the files on disk and the generated ones, one sentence each."""
     wanted = generated()
     problems = []
     for path in sorted(wanted.keys() | set(_existing(root))):

@@ -31,7 +31,7 @@ def infos(package: str) -> list[RuleInfo]:
     """The metadata of the rules of a package, read from their classes."""
     base = _base(package)
     hooks = [name for name in vars(base) if name.startswith("check_")]
-    found = []
+    result = []
     for module in pkgutil.iter_modules(import_module(package).__path__):
         members = vars(import_module(f"{package}.{module.name}"))
         for cls in rule_classes(members, f"{package}.{module.name}"):
@@ -39,8 +39,8 @@ def infos(package: str) -> list[RuleInfo]:
             own = frozenset(hook for hook in hooks if overrides(rule, base, hook))
             if own and overrides(rule, base, "applies"):
                 own |= {"applies"}
-            found.append(info_of(rule, module.name, own, overrides(rule, base, "fix_for")))
-    return sorted(found, key=lambda info: info.code)
+            result.append(info_of(rule, module.name, own, overrides(rule, base, "fix_for")))
+    return sorted(result, key=lambda info: info.code)
 
 
 def _base(package: str) -> type[Rule]:
@@ -54,12 +54,12 @@ def _base(package: str) -> type[Rule]:
 
 def files() -> dict[str, str]:
     """Every table and its text."""
-    found = {}
+    contents = {}
     for package in PACKAGES:
         rows, folder = infos(package), _folder(package)
-        found[os.path.join(folder, TABLE_FILE)] = _text(rows)
-        found[os.path.join(folder, TEXTS_FILE)] = _texts(rows)
-    return found
+        contents[os.path.join(folder, TABLE_FILE)] = _text(rows)
+        contents[os.path.join(folder, TEXTS_FILE)] = _texts(rows)
+    return contents
 
 
 def _folder(package: str) -> str:

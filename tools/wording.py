@@ -96,37 +96,37 @@ def checked_rules() -> list[Rule]:
 
 
 def sentence_problems(text: str, longest: int) -> list[str]:
-    """What is wrong with a summary, an explanation or the description of a fix."""
+    """Return the problems of a summary, an explanation or the description of a fix."""
     plain = _IN_BACKTICKS.sub("x", text)
-    found = _plain_problems(text, plain)
+    problems = _plain_problems(text, plain)
     if not (text[:1].isupper() or text[:1] == "`"):
-        found.append("does not start with a capital")
+        problems.append("does not start with a capital")
     if not text.endswith("."):
-        found.append("does not end with a full stop")
+        problems.append("does not end with a full stop")
     if len(text) > longest:
-        found.append(f"has {len(text)} characters, more than {longest}")
+        problems.append(f"has {len(text)} characters, more than {longest}")
     code = _CODE.search(plain)
     if code is not None:
-        found.append(f"names {code[0]} without backticks")
+        problems.append(f"names {code[0]} without backticks")
     if _IN_QUOTES.search(plain):
-        found.append("puts a value in single quotes; use backticks")
-    return found
+        problems.append("puts a value in single quotes; use backticks")
+    return problems
 
 
 def message_problems(message: str, longest: int = LONGEST_MESSAGE) -> list[str]:
-    """What is wrong with a message, or with the title of a fix."""
+    """Return the problems of a message, or of the title of a fix."""
     plain = _IN_BACKTICKS.sub("x", _IN_QUOTES.sub("''", message))
-    found = _plain_problems(message, plain)
+    problems = _plain_problems(message, plain)
     word = re.match(r"[A-Z][a-z]+\b", message)
     if word is not None and word[0] not in _NAMES:
-        found.append(f"starts with {word[0]}, which is not a name")
+        problems.append(f"starts with {word[0]}, which is not a name")
     if message.endswith("."):
-        found.append("ends with a full stop")
+        problems.append("ends with a full stop")
     if len(message) > longest:
-        found.append(f"has {len(message)} characters, more than {longest}")
+        problems.append(f"has {len(message)} characters, more than {longest}")
     if _DOUBLE_QUOTED.search(_IN_QUOTES.sub("''", message)):
-        found.append("puts a value in double quotes; use single quotes")
-    return found
+        problems.append("puts a value in double quotes; use single quotes")
+    return problems
 
 
 def _signals(plain: str) -> list[str]:
@@ -138,14 +138,14 @@ def _signals(plain: str) -> list[str]:
 
 
 def _plain_problems(text: str, plain: str) -> list[str]:
-    found = _signals(plain)
+    problems = _signals(plain)
     if "  " in plain or plain != plain.strip() or not text.isprintable():
-        found.append("has blanks or characters that do not belong into a sentence")
-    return found
+        problems.append("has blanks or characters that do not belong into a sentence")
+    return problems
 
 
 def text_problems(rule: Rule) -> list[str]:
-    """What is wrong with the texts of a rule, one line each."""
+    """Return the problems of the texts of a rule, one line each."""
     limits = {"summary": LONGEST_SUMMARY, "why": LONGEST_WHY, "fix": LONGEST_SUMMARY}
     return [
         f"{rule.code} {name} {problem}: {text}"
@@ -160,12 +160,12 @@ def text_problems(rule: Rule) -> list[str]:
 
 def example_messages(rule: Rule) -> list[tuple[str, str]]:
     """The messages that the examples of a rule give, and the titles of their fixes (or nothing)."""
-    found: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
     for number, example in enumerate(rule.examples(), 1):
         files = {path: data for path, data in broken_files(rule).items() if _is_of(path, broken_stem(rule, number))}
         if files:
-            found += _messages_of(rule, example, files, broken_stem(rule, number))
-    return found
+            messages += _messages_of(rule, example, files, broken_stem(rule, number))
+    return messages
 
 
 def _is_of(path: str, stem: str) -> bool:
@@ -196,13 +196,13 @@ def _messages_of(rule: Rule, example: Example, files: dict[str, bytes], stem: st
 
 
 def example_problems(rule: Rule) -> list[str]:
-    """What is wrong with the messages of a rule, one line each."""
-    found: list[str] = []
+    """Return the problems of the messages of a rule, one line each."""
+    problems: list[str] = []
     for message, title in example_messages(rule):
-        found += [f"{rule.code} message {problem}: {message}" for problem in message_problems(message)]
+        problems += [f"{rule.code} message {problem}: {message}" for problem in message_problems(message)]
         if title:
-            found += [f"{rule.code} fix title {problem}: {title}" for problem in message_problems(title)]
-    return found
+            problems += [f"{rule.code} fix title {problem}: {title}" for problem in message_problems(title)]
+    return problems
 
 
 # ------------------------------------------------------------------------------------------------- messages and pages
@@ -265,8 +265,8 @@ def main(asked: list[str]) -> int:
     every = (*rules(), *undocumented()) if asked else checked_rules()
     chosen = [rule for rule in every if not asked or rule.code in asked or rule.family in asked]
     problems = [problem for rule in chosen for problem in text_problems(rule)]
-    shown = set(map(id, rules()))
-    problems += [problem for rule in chosen if id(rule) in shown for problem in example_problems(rule)]
+    documented = set(map(id, rules()))
+    problems += [problem for rule in chosen if id(rule) in documented for problem in example_problems(rule)]
     if not asked:
         problems += [problem for path in user_texts(Path(__file__).parents[1]) for problem in file_problems(path)]
     sys.stdout.write("".join(f"{problem}\n" for problem in dict.fromkeys(problems)))

@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, 
 
 
 class Report:
-    """What a check found: the findings in order, the files it looked at, and the findings that have a fix."""
+    """The result of a check: the findings in order, the checked files, and the findings that have a fix."""
 
     def __init__(self, findings: list[Finding], files: list[str]) -> None:
         self.findings = findings
@@ -92,8 +92,8 @@ def check_text(
     claimed = ((system, system.claims(filename, data, True)) for system in systems)
     system, kind = next((pair for pair in claimed if pair[1] is not None), (systems[-1], None))
     result = system.check_data(filename, text, kind or "workflow", settings)
-    found = [selection.adjusted(finding) for finding in result.findings if selection.applies(finding)]
-    return Report(sorted(found, key=order), [filename])
+    findings = [selection.adjusted(finding) for finding in result.findings if selection.applies(finding)]
+    return Report(sorted(findings, key=order), [filename])
 
 
 def _systems(select: list[str] | None, ignore: list[str] | None) -> tuple[list[System], Selection]:

@@ -18,8 +18,8 @@ from pytest_workrail.engine.core.interpreter import Selection, State
 from pytest_workrail.engine.core.outcomes import InterpreterError
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import Reason
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.words import Preferences, UserDependency
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.protocol.sessions import Program
@@ -57,7 +57,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def answer(self) -> AnswerKind:
-        """What sort of answer it was."""
+        """The kind of answer."""
         return "error" if self.is_error else answer_kind(self.response)
 
 
@@ -83,7 +83,7 @@ class Attempt(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    """What the engine looked at when it chose what comes next, and what it then told the agent to do.
+    """A choice of the engine: what it was based on, and what the agent was then asked to do.
 
     It leads from one node of the run to another: from that of the step that was done, or from nowhere at the
     start, to that of the chosen step, or to nowhere when a run can't start because no step can be chosen.
@@ -321,7 +321,7 @@ class StepView(Struct, frozen=True):
         return validator.check(self.step, self.instance.loop_path, submission, self.merged(answer.context)).reasons()
 
     def predict(self, answer: Submit, never_stop: bool = False) -> Ok[Selection] | Err[InterpreterError]:
-        """What would come next if the answer were accepted, in a run that stops at whatever is wrong, or does not."""
+        """Return the selection that follows if the answer is accepted, in a run that stops at problems or does not."""
         interpreter = self.program.interpreter
         done = interpreter.complete(self.state, self.instance)
         if isinstance(done, Err):
@@ -346,7 +346,7 @@ class Agent(ABC):
         return None
 
     def receive(self, answer: Exchange) -> None:  # noqa: B027 - most agents need not listen
-        """What came of the last action, for those that made a call."""
+        """Receive the answer to the last action, for agents that made a call."""
 
     def place(self) -> str:
         """Return where the action that is being carried out is written down, if it is."""

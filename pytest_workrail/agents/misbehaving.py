@@ -1,4 +1,4 @@
-"""What agents get wrong, one name for each way, and the agents that do it.
+"""Agents that misbehave, one name for each way.
 
 They never learn, never do the same twice, set no variables, or work where answers get lost, memory goes, tokens are
 mangled and the engine's process ends. Chance is the same for the same seed, on every machine and in every order.
@@ -41,7 +41,7 @@ from pytest_workrail.agents.correct import (
 )
 from pytest_workrail.agents.values import failing_notes
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
-from pytest_workrail.engine.model.places import StepInstance
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.words import MAX_NOTES_BYTES
 from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
 from workrail_lint.base.js import Json

@@ -54,7 +54,7 @@ class Behave(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """What to do at a step. Without a visit, turns of a step are used one after the other, whatever the visit.
+    """The action at a step. Without a visit, turns of a step are used one after the other.
 
     `place` is where the turn is written down; `repeats` marks one that serves any number of visits.
     """

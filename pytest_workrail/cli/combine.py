@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_workrail.plugin.records import FILE, Combination, read_record
+from pytest_workrail.plugin.suite_records import FILE, Combination, read_record
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -23,17 +23,17 @@ def main(arguments: list[str]) -> int:
         return OK
     options += arguments[at + 1 :]
 
-    found: list[Path] = []
+    files: list[Path] = []
     for name in args.folders:
         folder = Path(name)
         if not folder.is_dir():
             raise UsageError(f"there is no folder {printable(name)}")
-        found += sorted(folder.rglob(FILE))
-    if not found:
+        files += sorted(folder.rglob(FILE))
+    if not files:
         err(f"workrail-test combine: no {FILE} is below {', '.join(map(printable, args.folders))}")
         return NOTHING
     records = []
-    for path in found:
+    for path in files:
         record = read_record(path)
         if isinstance(record, Err):
             raise UsageError(printable(record.error))

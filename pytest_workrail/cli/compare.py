@@ -58,13 +58,15 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("compare", "Show where the two profiles part on a workflow, and why.", "workrail-test")
-    made.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
-    made.add_argument("--scenarios", metavar="DIR", help="look for scenarios below this folder (default: the project)")
-    made.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    add_inputs(made)
-    made.epilog = "Exit codes: 0 the profiles agree; 1 they part; 2 an error; 3 no workflow found."
-    return made
+    arguments = Parser("compare", "Show where the two profiles part on a workflow, and why.", "workrail-test")
+    arguments.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
+    arguments.add_argument(
+        "--scenarios", metavar="DIR", help="look for scenarios below this folder (default: the project)"
+    )
+    arguments.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_inputs(arguments)
+    arguments.epilog = "Exit codes: 0 the profiles agree; 1 they part; 2 an error; 3 no workflow found."
+    return arguments
 
 
 def _cases(workflow: SearchedWorkflow, folder: str) -> Iterator[_Case]:
@@ -78,14 +80,14 @@ def _cases(workflow: SearchedWorkflow, folder: str) -> Iterator[_Case]:
 
 
 def _report(workflow: SearchedWorkflow, folder: str) -> dict[str, Any]:
-    """What is known of one workflow: its runs, and the reasons because of which they part, those of most runs first."""
+    """Return the report on one workflow: its runs, and the reasons for their differences, most frequent first."""
     runs: list[dict[str, Any]] = []
     reasons: dict[str, dict[str, Any]] = {}
     for name, setup, agent in _cases(workflow, folder):
         compared = both_profiles(setup, agent)
-        found = profile_reasons(setup, agent, compared)
-        runs.append(_run(name, compared, found))
-        for reason in found:
+        differences = profile_reasons(setup, agent, compared)
+        runs.append(_run(name, compared, differences))
+        for reason in differences:
             group = reasons.setdefault(reason.choice, {**_reason(reason), "runs": []})
             group["runs"].append({"run": name, "shows": reason.headlines})
     return {
@@ -140,19 +142,19 @@ def _print(report: dict[str, Any]) -> None:
         out(f"  {reason['topic']}{known}")
         out(f"    reference: {reason['reference']}")
         out(f"    locked: {reason['locked']}")
-        for shown, names in _alike(reason["runs"]):
+        for headlines, names in _alike(reason["runs"]):
             out(f"    in {printable('; '.join(names))}")
-            for line in shown[:_MOST_HEADLINES]:
+            for line in headlines[:_MOST_HEADLINES]:
                 out(f"      {printable(line)}")
-            if len(shown) > _MOST_HEADLINES:
-                out(f"      … and {len(shown) - _MOST_HEADLINES} more")
+            if len(headlines) > _MOST_HEADLINES:
+                out(f"      … and {len(headlines) - _MOST_HEADLINES} more")
     if parted and not report["reasons"]:
         out("  no single choice decides it")
     for run in parted:
-        told = {profile: _told(run[profile]) for profile in PROFILES}
-        if len(set(told.values())) > 1:
+        endings = {profile: _told(run[profile]) for profile in PROFILES}
+        if len(set(endings.values())) > 1:
             out(f"  {printable(run['run'])}")
-            for profile, ending in told.items():
+            for profile, ending in endings.items():
                 out(f"    {profile}: {ending}")
     marked = list(dict.fromkeys(ident for run in runs for ident in run["engineDefects"]))
     if marked:
@@ -161,17 +163,17 @@ def _print(report: dict[str, Any]) -> None:
 
 def _alike(runs: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
     """Return what runs show, each once, with the names of those that show it."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    names_by_headlines: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        found.setdefault(tuple(run["shows"]), []).append(run["run"])
-    return [(list(shown), names) for shown, names in found.items()]
+        names_by_headlines.setdefault(tuple(run["shows"]), []).append(run["run"])
+    return [(list(headlines), names) for headlines, names in names_by_headlines.items()]
 
 
 def _told(ending: dict[str, Any]) -> str:
     """Return how a run ended, in one line."""
     done = [printable(step) for step in ending["steps"]]
     more = f", … ({counted(len(done), 'step')})" if len(done) > _MOST_STEPS else ""
-    told = f"{ending['status']} after {', '.join(done[:_MOST_STEPS]) or 'no step'}{more}"
+    text = f"{ending['status']} after {', '.join(done[:_MOST_STEPS]) or 'no step'}{more}"
     codes = list(dict.fromkeys([*ending["blockers"], *ending["gaps"]]))
-    told += f" ({', '.join(codes)})" if codes else ""
-    return told if ending["ending"] != "misplayed" else f"{told}; the script does not fit: {printable(ending['why'])}"
+    text += f" ({', '.join(codes)})" if codes else ""
+    return text if ending["ending"] != "misplayed" else f"{text}; the script does not fit: {printable(ending['why'])}"

@@ -58,15 +58,19 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("explore", "Look for runs that break a promise of the engine.", "workrail-test")
-    add_search_options(made)
-    made.add_argument("--runs", type=int, default=_RUNS, metavar="N", help=f"runs per workflow (default: {_RUNS})")
-    made.add_argument("--seed", type=int, default=1, metavar="N", help="decides about chance (default: 1)")
-    made.add_argument("--seconds", type=float, metavar="S", help="stop after this much processor time per workflow")
-    made.add_argument("--out", metavar="DIR", help="write the shortest story of each violation there, as a scenario")
-    add_profile_option(made, "default: both")
-    made.epilog = "Exit codes: 0 no promise broken; 1 a promise is broken; 2 an error; 3 no workflow found."
-    return made
+    arguments = Parser("explore", "Look for runs that break a promise of the engine.", "workrail-test")
+    add_search_options(arguments)
+    arguments.add_argument("--runs", type=int, default=_RUNS, metavar="N", help=f"runs per workflow (default: {_RUNS})")
+    arguments.add_argument("--seed", type=int, default=1, metavar="N", help="decides about chance (default: 1)")
+    arguments.add_argument(
+        "--seconds", type=float, metavar="S", help="stop after this much processor time per workflow"
+    )
+    arguments.add_argument(
+        "--out", metavar="DIR", help="write the shortest story of each violation there, as a scenario"
+    )
+    add_profile_option(arguments, "default: both")
+    arguments.epilog = "Exit codes: 0 no promise broken; 1 a promise is broken; 2 an error; 3 no workflow found."
+    return arguments
 
 
 def _write_scenarios(folder: str, workflow: SearchedWorkflow, report: dict[str, Any]) -> None:
@@ -81,15 +85,15 @@ def _write_scenarios(folder: str, workflow: SearchedWorkflow, report: dict[str, 
 
 def _print(report: dict[str, Any]) -> None:
     faults = report["faults"]
-    said = (
+    summary = (
         f"{counted(report['runs'], 'run')}, {faults['landed']:,} faults landed (of {faults['tried']:,} tried), "
         f"{report['states']:,} states"
     )
     if not report["violations"]:
-        out(f"{printable(report['workflowId'])}: {said}, no promise broken")
+        out(f"{printable(report['workflowId'])}: {summary}, no promise broken")
     else:
         broken = counted(len(report["violations"]), "promise")
-        out(f"{printable(report['workflowId'])}: {said}, {broken} broken")
+        out(f"{printable(report['workflowId'])}: {summary}, {broken} broken")
     kinds = ", ".join(f"{kind} {number['landed']}/{number['tried']}" for kind, number in faults["byKind"].items())
     out(f"  faults landed by kind: {kinds}")
     if report["noOccasion"]:

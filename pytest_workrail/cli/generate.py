@@ -74,27 +74,29 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test")
-    add_search_options(made, "*")
-    made.add_argument(
+    arguments = Parser(
+        "generate", "Write scenarios that show every goal of a workflow that can be shown.", "workrail-test"
+    )
+    add_search_options(arguments, "*")
+    arguments.add_argument(
         "--system",
         choices=systems_without_files(),
         help="generate scenarios for the contract of this system, which needs no workflow",
     )
-    made.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
-    add_profile_option(made, "default: both")
-    made.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
-    made.add_argument(
+    arguments.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
+    add_profile_option(arguments, "default: both")
+    arguments.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
+    arguments.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 if the scenarios in --out miss a feasible goal"
     )
-    made.add_argument(
+    arguments.add_argument(
         "--prune", action="store_true", help="remove generated scenarios that others make needless or that fail"
     )
-    made.epilog = (
+    arguments.epilog = (
         "Exit codes: 0 done; 1 --check found goals that a scenario could show and none does; 2 an error; "
         "3 no workflow found."
     )
-    return made
+    return arguments
 
 
 def _work(args: Any) -> tuple[list[Work], Searched]:
@@ -103,16 +105,16 @@ def _work(args: Any) -> tuple[list[Work], Searched]:
     others = other_documents(args.paths, config)
     args.paths = [path for path in args.paths if path not in {each for each, _ in others}]
     searched = searched_workflows(args)
-    found: list[Work] = [(TASK, _piece(args, each)) for each in searched.workflows]
+    work_items: list[Work] = [(TASK, _piece(args, each)) for each in searched.workflows]
     if args.system is not None:
-        found.append(system_work(args.system, args.out, args.golden))
+        work_items.append(system_work(args.system, args.out, args.golden))
     for path, kind in others:
         work = document_work(path, kind, args.out, args.golden)
         if work is None:
             searched = replace(searched, has_broken=True)
         else:
-            found.append(work)
-    return found, searched
+            work_items.append(work)
+    return work_items, searched
 
 
 def _performed(args: Any, work: list[Work]) -> Gathered:
@@ -162,11 +164,11 @@ def _write(folder: Path, result: dict[str, Any], *, prune: bool) -> None:
 
 
 def _report(result: dict[str, Any], args: Any) -> None:
-    found = result["uncovered"]
+    uncovered = result["uncovered"]
     infeasible = len([each for each in result["infeasible"] if each["proof"]["kind"] not in _BY_DESIGN])
     _say(
         f"{result['workflow']}: {counted(result['goals'], 'goal')}, {result['covered']} covered"
-        + (f", {len(found)} uncovered" if found else "")
+        + (f", {len(uncovered)} uncovered" if uncovered else "")
         + (f", {infeasible} proved infeasible" if infeasible else "")
     )
     missing = " (missing)" if args.check else "" if args.out else " (not written; add --out DIR)"
@@ -175,7 +177,7 @@ def _report(result: dict[str, Any], args: Any) -> None:
     if args.check:
         for goal in result["new"]:
             _say(f"  feasible and not covered: {goal}")
-    for each in found:
+    for each in uncovered:
         tried = ", ".join(each["tried"]) or "nothing"
         _say(f"  uncovered: {each['goal']} (tried: {tried})")
     for each in result["infeasible"]:
@@ -241,15 +243,15 @@ def _kind(system: System) -> ScenarioKind | None:
 
 def other_documents(paths: list[str], config: Config) -> list[tuple[str, ScenarioKind]]:
     """Return the files at and below the paths that another system than that of workflows generates scenarios for."""
-    found: list[tuple[str, ScenarioKind]] = []
+    documents: list[tuple[str, ScenarioKind]] = []
     include, exclude = config.strings("include"), config.strings("exclude")
     for file in discover(paths, include=include, exclude=exclude, root=config.root).files:
         data = read_file(file.path)
         owner = compiled_by_other(file.path, data.value) if isinstance(data, Ok) else None
         kind = None if owner is None else _kind(owner.system)
         if kind is not None:
-            found.append((file.path, kind))
-    return found
+            documents.append((file.path, kind))
+    return documents
 
 
 def system_work(name: str, folder: str | None, golden: bool) -> Work:

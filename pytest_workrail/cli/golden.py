@@ -15,8 +15,8 @@ from pytest_workrail.golden import files, pending
 from pytest_workrail.golden.diff import Group
 from pytest_workrail.golden.encoding import FORMAT, migrated
 from pytest_workrail.golden.files import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
+from pytest_workrail.golden.golden_records import in_ci
 from pytest_workrail.golden.pending import Outcome, PendingChanges, about, pending_data, pending_of
-from pytest_workrail.golden.records import in_ci
 from pytest_workrail.golden.show import golden_names, group_lines, page
 from workrail_lint.base.processes import run_attached
 from workrail_lint.base.result import Err
@@ -110,8 +110,8 @@ def _goldens_of(path: Path) -> Path:
 
 def _files(paths: list[Path], ending: str) -> list[Path]:
     """Return the goldens, or what is pending beside them, that some paths name. A file named twice is one."""
-    found = {os.path.abspath(path): path for path in reversed(list(_found(paths, ending)))}
-    return sorted(found.values())
+    files = {os.path.abspath(path): path for path in reversed(list(_found(paths, ending)))}
+    return sorted(files.values())
 
 
 def _found(paths: list[Path], ending: str) -> Iterator[Path]:
@@ -183,31 +183,31 @@ def _decide(changes: PendingChanges, args: argparse.Namespace, word: str) -> int
         )
     groups = _selected(changes, args)
     chosen = {group.key.id for group in groups}
-    made = changes.accept(chosen) if word == "accepted" else changes.reject(chosen)
+    outcome = changes.accept(chosen) if word == "accepted" else changes.reject(chosen)
     if not args.group and not args.step:
-        made = _with_rest(changes, made, word)
-    refused = {name for names, _ in made.refused for name in names.split(", ")}
+        outcome = _with_rest(changes, outcome, word)
+    refused = {name for names, _ in outcome.refused for name in names.split(", ")}
     decided = [group for group in groups if not refused & set(group.goldens)]
     if args.json:
-        failed = [{"golden": name, "problem": problem} for name, problem in made.refused]
-        _answer({word: made.done, "groups": [group.key.id for group in decided], "failed": failed})
+        failed = [{"golden": name, "problem": problem} for name, problem in outcome.refused]
+        _answer({word: outcome.done, "groups": [group.key.id for group in decided], "failed": failed})
     else:
         for group in decided:
             out(f"{word} [{group.key.id}] {group.title}")
-        for name in made.done if not groups else ():
+        for name in outcome.done if not groups else ():
             out(f"{word} {printable(name)}")
-        for name, problem in made.refused:
+        for name, problem in outcome.refused:
             err(f"{_PROGRAM}: {printable(name)} was not {word}: {problem}")
-        if not made.done and not made.refused:
+        if not outcome.done and not outcome.refused:
             err(f"{_PROGRAM}: nothing is pending there")
-    if made.refused:
+    if outcome.refused:
         return USAGE
-    return OK if made.done else NOTHING
+    return OK if outcome.done else NOTHING
 
 
-def _with_rest(changes: PendingChanges, made: Outcome, word: str) -> Outcome:
+def _with_rest(changes: PendingChanges, outcome: Outcome, word: str) -> Outcome:
     """Return what has no changes to choose from: finished by hand already, gone, or damaged."""
-    done, refused = list(made.done), list(made.refused)
+    done, refused = list(outcome.done), list(outcome.refused)
     for each in changes.proposals:
         if changes.ids(each.name):
             continue
@@ -226,17 +226,17 @@ def _migrate(paths: list[Path], is_dry: bool) -> int:
     problems = count = 0
     for path in [*_files(paths, ENDING), *_files(paths, ENDING + PENDING)]:
         data = files.read(path) or b""
-        made = migrated(data)
-        if isinstance(made, Err):
-            err(f"{_PROGRAM}: {printable(path.as_posix())} is {made.error}")
+        migration = migrated(data)
+        if isinstance(migration, Err):
+            err(f"{_PROGRAM}: {printable(path.as_posix())} is {migration.error}")
             problems += 1
-        elif made.value is not None:
-            written = Err("") if is_dry else files.write(path, made.value)
+        elif migration.value is not None:
+            written = Err("") if is_dry else files.write(path, migration.value)
             if isinstance(written, Err) and not is_dry:
                 err(f"{_PROGRAM}: {printable(path.as_posix())} can't be written: {written.error}")
                 problems += 1
                 continue
-            lines = f"{counted(data.count(_LINE_FEED), 'line')} before, {made.value.count(_LINE_FEED)} now"
+            lines = f"{counted(data.count(_LINE_FEED), 'line')} before, {migration.value.count(_LINE_FEED)} now"
             out(f"{'would migrate' if is_dry else 'migrated'} {printable(path.as_posix())} to {FORMAT}: {lines}")
             count += 1
     if not count and not problems:

@@ -18,9 +18,9 @@ from pytest_workrail.cli.searches import (
 )
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.explore import mutation_report as report
-from pytest_workrail.explore.mutation_judge import MutationCache, UnstableScenario, mutant_keys
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
 from pytest_workrail.explore.mutation_report import TASK, pieces, sentence
+from pytest_workrail.explore.mutation_verdicts import MutationCache, UnstableScenario, mutant_keys
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from workrail_lint.base.terminal import err, json_text, out, out_json, printable
 from workrail_lint.base.wording import counted
@@ -50,10 +50,10 @@ def main(arguments: list[str]) -> int:
     keys: list[dict[str, str]] = []
     for number, workflow in enumerate(workflows):
         payload = _payload(workflow, folder, args.profile)
-        found = mutants(payload["ir"], payload["injections"])
-        keys.append(mutant_keys(found, payload))
+        mutants_of_workflow = mutants(payload["ir"], payload["injections"])
+        keys.append(mutant_keys(mutants_of_workflow, payload))
         known.append({name: result for name, key in keys[-1].items() if (result := cache.get(key)) is not None})
-        work += pieces(number, payload, [each.id for each in found if each.id not in known[-1]])
+        work += pieces(number, payload, [each.id for each in mutants_of_workflow if each.id not in known[-1]])
     try:
         gathered = perform(args, TASK, work, "mutants, a dozen each")
     except UnstableScenario as problem:
@@ -83,7 +83,7 @@ def _payload(workflow: SearchedWorkflow, folder: str, profiles: list[str] | None
     injections = injections_of(workflow.compiled)
     return {
         "ir": workflow.compiled.ir,
-        "injections": {step: [list(each) for each in found] for step, found in injections.items()},
+        "injections": {step: [list(each) for each in values] for step, values in injections.items()},
         "scenarios": scenarios,
         "profiles": [name for name in PROFILES if name in named],
     }
@@ -91,26 +91,26 @@ def _payload(workflow: SearchedWorkflow, folder: str, profiles: list[str] | None
 
 def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: list[list[dict[str, Any]]]) -> int:
     reports = [
-        report.summary(workflow.compiled.workflow_id, shown_path(workflow.path), found)
-        for workflow, found in zip(workflows, results, strict=True)
+        report.summary(workflow.compiled.workflow_id, shown_path(workflow.path), judged)
+        for workflow, judged in zip(workflows, results, strict=True)
     ]
     if args.write:
-        for workflow, found in zip(workflows, results, strict=True):
-            for path in write_missing(workflow, folder, found):
+        for workflow, judged in zip(workflows, results, strict=True):
+            for path in write_missing(workflow, folder, judged):
                 err(f"workrail-test mutate: wrote {printable(shown_path(path))}")
     if args.html is not None:
         write_output(args.html, report.html_page(reports).encode())
     if args.report is not None:
         files = {
-            shown_path(workflow.path): report.stryker_file(workflow.text, workflow.compiled, found)
-            for workflow, found in zip(workflows, results, strict=True)
+            shown_path(workflow.path): report.stryker_file(workflow.text, workflow.compiled, judged)
+            for workflow, judged in zip(workflows, results, strict=True)
         }
         write_output(args.report, (json_text(report.stryker_report(files), indent=1) + "\n").encode())
     if args.json:
         out_json({"workflows": reports}, indent=2)
     else:
-        for made, found in zip(reports, results, strict=True):
-            _print(made, found)
+        for summary, judged in zip(reports, results, strict=True):
+            _print(summary, judged)
     total = report.score(sum(each["killed"] for each in reports), sum(len(each["survived"]) for each in reports))
     if args.fail_under is not None and total < args.fail_under:
         err(f"workrail-test mutate: the score {total} % is below {args.fail_under:g} %")
@@ -119,41 +119,45 @@ def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: 
 
 
 def parser() -> Parser:
-    made = Parser("mutate", "Measure how many small changes of a workflow its scenarios would notice.", "workrail-test")
-    add_search_options(made)
-    made.add_argument("--scenarios", metavar="DIR", help="look for scenarios below this folder (default: the project)")
-    made.add_argument("--fail-under", type=float, metavar="PERCENT", help="exit with 1 if the score is lower")
-    made.add_argument("--html", metavar="FILE", help="write a page with scores and survivors")
-    made.add_argument("--report", metavar="FILE", help="write a report in the Stryker mutation testing format")
-    made.add_argument("--write", action="store_true", help="add the missing scenario of each surviving mutant")
-    made.add_argument("--no-cache", action="store_true", help="judge all mutants anew, not only what changed")
-    add_profile_option(made, "default: those of the scenarios")
-    made.epilog = "Exit codes: 0 done; 1 the score is below --fail-under; 2 an error; 3 no workflow found."
-    return made
+    arguments = Parser(
+        "mutate", "Measure how many small changes of a workflow its scenarios would notice.", "workrail-test"
+    )
+    add_search_options(arguments)
+    arguments.add_argument(
+        "--scenarios", metavar="DIR", help="look for scenarios below this folder (default: the project)"
+    )
+    arguments.add_argument("--fail-under", type=float, metavar="PERCENT", help="exit with 1 if the score is lower")
+    arguments.add_argument("--html", metavar="FILE", help="write a page with scores and survivors")
+    arguments.add_argument("--report", metavar="FILE", help="write a report in the Stryker mutation testing format")
+    arguments.add_argument("--write", action="store_true", help="add the missing scenario of each surviving mutant")
+    arguments.add_argument("--no-cache", action="store_true", help="judge all mutants anew, not only what changed")
+    add_profile_option(arguments, "default: those of the scenarios")
+    arguments.epilog = "Exit codes: 0 done; 1 the score is below --fail-under; 2 an error; 3 no workflow found."
+    return arguments
 
 
-def _print(made: dict[str, Any], results: list[dict[str, Any]]) -> None:
-    said = f"{counted(made['mutants'], 'mutant')}, {made['killed']} killed, {len(made['survived'])} survived"
-    bounded = f", {made['inertBounded']} of them by bounded search" if made["inertBounded"] else ""
-    out(f"{printable(made['workflowId'])}: {made['score']} % ({said}, {made['inert']} inert{bounded})")
+def _print(totals: dict[str, Any], results: list[dict[str, Any]]) -> None:
+    counts = f"{counted(totals['mutants'], 'mutant')}, {totals['killed']} killed, {len(totals['survived'])} survived"
+    bounded = f", {totals['inertBounded']} of them by bounded search" if totals["inertBounded"] else ""
+    out(f"{printable(totals['workflowId'])}: {totals['score']} % ({counts}, {totals['inert']} inert{bounded})")
     for line in (*report.table(results, "operator"), *report.table(results, "place")):
         out(f"  {printable(line)}")
-    if made["unchecked"]:
+    if totals["unchecked"]:
         out(
-            f"  {counted(made['unchecked'], 'killed mutant')} changed only what the scenarios don't compare: "
+            f"  {counted(totals['unchecked'], 'killed mutant')} changed only what the scenarios don't compare: "
             "give them goldens"
         )
-    for each in made["survived"]:
+    for each in totals["survived"]:
         out(f"  {printable(each['id'])}: {printable(each['change'])}")
 
 
 def workflow_scenarios(workflow: SearchedWorkflow, folder: str) -> list[dict[str, Any]]:
     """Return the scenarios below a folder that run a workflow. One that can't be played is an error."""
-    found = list(scenarios_about(workflow, folder))
-    for each in found:
+    scenarios = list(scenarios_about(workflow, folder))
+    for each in scenarios:
         if each.problem is not None:
             raise UsageError(printable(each.problem))
-    return [each.to_json() for each in found]
+    return [each.to_json() for each in scenarios]
 
 
 def write_missing(workflow: SearchedWorkflow, folder: str, results: Sequence[dict[str, Any]]) -> list[str]:

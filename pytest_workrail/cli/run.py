@@ -39,16 +39,16 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("run", "Run workflows with the automatic agent, under both profiles.", "workrail-test")
-    made.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
-    made.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    add_profile_option(made, "default: both")
-    add_inputs(made)
-    made.epilog = (
+    arguments = Parser("run", "Run workflows with the automatic agent, under both profiles.", "workrail-test")
+    arguments.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
+    arguments.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_profile_option(arguments, "default: both")
+    add_inputs(arguments)
+    arguments.epilog = (
         "Exit codes: 0 all runs are complete and reach every step they can; 1 one is not; 2 an error; "
         "3 no workflow found."
     )
-    return made
+    return arguments
 
 
 def _played(compiled: Any, profile: Any) -> dict[str, Any]:

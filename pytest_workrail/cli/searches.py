@@ -1,4 +1,4 @@
-"""What `generate`, `mutate`, `explore` and `compare` share: options, the workflows they name, and their scenarios."""
+"""Code that `generate`, `mutate`, `explore` and `compare` share: options, named workflows and their scenarios."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SearchedWorkflow:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search was asked to work on. `has_broken`: some workflows don't compile and are left out."""
+    """The input of a search. `has_broken`: some workflows don't compile and are left out."""
 
     config: Config
     workflows: list[SearchedWorkflow]
@@ -90,7 +90,7 @@ def searched_workflows(args: argparse.Namespace) -> Searched:
     """The workflows at and below the paths. One that does not compile is reported, and the others are searched."""
     config = configuration(args, args.paths[0] if args.paths else os.curdir)
     active = settings(args, config)
-    found: list[SearchedWorkflow] = []
+    workflows: list[SearchedWorkflow] = []
     has_broken = False
     for file in workflow_files(args.paths, config):
         compiled = compile_source(file.data, active)
@@ -98,8 +98,8 @@ def searched_workflows(args: argparse.Namespace) -> Searched:
             has_broken = True
             err(f"workrail-test: {printable(file.path)} does not compile: {printable(compiled.error[0].message)}")
         else:
-            found.append(SearchedWorkflow(file.path, file.data, compiled.value))
-    return Searched(config, found, has_broken)
+            workflows.append(SearchedWorkflow(file.path, file.data, compiled.value))
+    return Searched(config, workflows, has_broken)
 
 
 @contextmanager
@@ -140,9 +140,9 @@ class FoundScenario:
     problem: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"name": self.name, "value": self.value}
+        members: dict[str, Any] = {"name": self.name, "value": self.value}
         more = {"ir": self.ir, "problem": self.problem}
-        return made | {name: value for name, value in more.items() if value is not None}
+        return members | {name: value for name, value in more.items() if value is not None}
 
 
 def scenarios_about(workflow: SearchedWorkflow, folder: str) -> Iterator[FoundScenario]:

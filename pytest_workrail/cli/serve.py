@@ -75,10 +75,10 @@ def parser() -> Parser:
 
 
 def _serve_engine(args: argparse.Namespace) -> int:
-    found = versions_below(args.paths or [os.curdir])
-    if isinstance(found, Err):
-        raise UsageError(printable(found.error))
-    versions = found.value
+    loaded = versions_below(args.paths or [os.curdir])
+    if isinstance(loaded, Err):
+        raise UsageError(printable(loaded.error))
+    versions = loaded.value
     library = MemoryLibrary()
     for name, version in versions.items():
         if version.compiled is None:
@@ -123,8 +123,8 @@ def _serve_authoring() -> int:
 def _recorder(args: argparse.Namespace, engine: Engine, versions: dict[str, Version]) -> LiveRecorder:
     rules = redaction_rules(args)
 
-    def said(line: str) -> None:
+    def print_line(line: str) -> None:
         err(f"{PROGRAM}: {printable(line)}")
 
     workflows = {name: version.path.absolute() for name, version in versions.items()}
-    return LiveRecorder(engine.export_session, Path(args.record).absolute(), workflows, args.profile, said, rules)
+    return LiveRecorder(engine.export_session, Path(args.record).absolute(), workflows, args.profile, print_line, rules)

@@ -189,7 +189,7 @@ def _record_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_redaction(command: argparse.ArgumentParser) -> None:
-    """What is taken out of sessions before they are written."""
+    """Add the options that choose what is redacted before sessions are written."""
     command.add_argument(
         "--redact",
         action="append",
@@ -252,23 +252,23 @@ def shown_path(path: str) -> str:
 def run_list(args: argparse.Namespace) -> int:
     """List the sessions that the filters leave."""
     folder = data_folder(args)
-    found = summaries(folder, use_cache=not args.no_cache)
-    if not found:
+    listed = summaries(folder, use_cache=not args.no_cache)
+    if not listed:
         return nothing(folder)
-    chosen = [each for each in found if _matches(each, args)]
-    shown = chosen if args.limit is None else chosen[: args.limit]
+    chosen = [each for each in listed if _matches(each, args)]
+    page = chosen if args.limit is None else chosen[: args.limit]
     if args.json:
-        answer({"sessions": [each.to_json() for each in shown], "total": len(found), "matching": len(chosen)})
+        answer({"sessions": [each.to_json() for each in page], "total": len(listed), "matching": len(chosen)})
         return OK if chosen else NOTHING
     if not chosen:
-        err(f"{PROGRAM}: none of {counted(len(found), 'session')} matches")
+        err(f"{PROGRAM}: none of {counted(len(listed), 'session')} matches")
         return NOTHING
     now = time.time_ns() // 1_000_000
-    rows = [_HEAD, *(_row(each, now) for each in shown)]
+    rows = [_HEAD, *(_row(each, now) for each in page)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     for row in rows:
         out("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    for each in shown:
+    for each in page:
         if each.damage is not None:
             out(f"{each.session} is damaged: {printable(each.damage)}")
         if each.unknown:

@@ -16,7 +16,7 @@ from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_r
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES
 from pytest_workrail.sessions.prompts import read_only_home
-from pytest_workrail.sessions.recorded_session import judge_session
+from pytest_workrail.sessions.recorded_session import replay_session
 from pytest_workrail.sessions.recording import RecordedScenario, record
 from pytest_workrail.sessions.redaction import Redactor, Rule, chosen_rules
 from pytest_workrail.sessions.replay import Judgement, recorded_runs
@@ -32,10 +32,10 @@ from workrail_lint.cli.output import make_output_folder
 
 def versions_of(paths: list[str]) -> dict[str, Version]:
     """Return the workflows at and below some paths, by their ids."""
-    found = versions_below(paths)
-    if isinstance(found, Err):
-        raise UsageError(printable(found.error))
-    return found.value
+    loaded = versions_below(paths)
+    if isinstance(loaded, Err):
+        raise UsageError(printable(loaded.error))
+    return loaded.value
 
 
 def run_replay(args: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def run_replay(args: argparse.Namespace) -> int:
     if not versions:
         err(f"{PROGRAM}: no workflow was found in {', '.join(map(printable, args.workflow or [os.curdir]))}")
         return NOTHING
-    results = [judge_session(folder, session, versions, args.profile) for session in chosen]
+    results = [replay_session(folder, session, versions, args.profile) for session in chosen]
     judged = [each for result in results for each in result.judgements]
     failed = [result for result in results if result.problem is not None]
     left_out = Counter(name for result in results for name in result.left_out)
@@ -75,7 +75,7 @@ def run_replay(args: argparse.Namespace) -> int:
 
 
 def _judgement_json(each: Judgement) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    members: dict[str, Any] = {
         "session": each.session,
         "workflowId": each.workflow_id,
         "verdict": each.verdict,
@@ -90,8 +90,8 @@ def _judgement_json(each: Judgement) -> dict[str, Any]:
     for name, outcome in (("recorded", each.recorded), ("now", each.now)):
         if outcome is not None:
             kinds = {"kind": outcome.kind, "pending": outcome.pending, "isComplete": outcome.is_complete}
-            shown[name] = {**kinds, "codes": list(outcome.codes)}
-    return shown
+            members[name] = {**kinds, "codes": list(outcome.codes)}
+    return members
 
 
 def _verdicts(judged: list[Judgement]) -> dict[str, int]:
@@ -146,7 +146,7 @@ def run_record(args: argparse.Namespace) -> int:
     if not chosen:
         return nothing(folder)
     versions = versions_of(args.workflow) if args.workflow else None
-    made: list[RecordedScenario] = []
+    scenarios: list[RecordedScenario] = []
     failed: list[dict[str, Any]] = []
     for session in chosen:
         runs = recorded_runs(folder, session, args.profile)
@@ -162,12 +162,12 @@ def run_record(args: argparse.Namespace) -> int:
             if isinstance(recorded, Err):
                 failed.append({"session": session, "reason": recorded.error})
             else:
-                made.append(recorded.value)
+                scenarios.append(recorded.value)
     if args.json:
-        answer({"recorded": [_recorded_json(each) for each in made], "failed": failed})
+        answer({"recorded": [_recorded_json(each) for each in scenarios], "failed": failed})
     else:
-        _print_recorded(made, failed)
-    return FINDINGS if failed or any(each.problem is not None for each in made) else OK
+        _print_recorded(scenarios, failed)
+    return FINDINGS if failed or any(each.problem is not None for each in scenarios) else OK
 
 
 def _workflow(versions: dict[str, Version] | None, workflow_id: str) -> Path | Err[str] | None:
@@ -186,11 +186,11 @@ def redaction_rules(args: argparse.Namespace) -> list[Rule]:
 
 
 def _show_rules(rules: list[Rule], as_json: bool) -> None:
-    shown = [{"name": rule.name, "summary": rule.summary, "pattern": rule.pattern.pattern} for rule in rules]
+    rows = [{"name": rule.name, "summary": rule.summary, "pattern": rule.pattern.pattern} for rule in rules]
     if as_json:
-        answer({"rules": shown})
+        answer({"rules": rows})
         return
-    for rule in shown:
+    for rule in rows:
         out(f"{rule['name']}: {printable(rule['summary'])}")
 
 
@@ -205,8 +205,8 @@ def _recorded_json(each: RecordedScenario) -> dict[str, Any]:
     }
 
 
-def _print_recorded(made: list[RecordedScenario], failed: list[dict[str, Any]]) -> None:
-    for each in made:
+def _print_recorded(scenarios: list[RecordedScenario], failed: list[dict[str, Any]]) -> None:
+    for each in scenarios:
         verdict = "passes" if each.problem is None else f"does not pass: {printable(each.problem)}"
         out(f"{shown_path(str(each.path))}: {verdict}")
         for line in each.filled:
@@ -216,8 +216,8 @@ def _print_recorded(made: list[RecordedScenario], failed: list[dict[str, Any]]) 
             out(f"  redacted: {printable(counts)}")
     for failure in failed:
         err(f"{PROGRAM}: {failure['session']} was not recorded: {printable(failure['reason'])}")
-    passing = sum(each.problem is None for each in made)
-    out(f"{counted(len(made), 'scenario')} written, {passing} of them pass")
+    passing = sum(each.problem is None for each in scenarios)
+    out(f"{counted(len(scenarios), 'scenario')} written, {passing} of them pass")
 
 
 def run_export(args: argparse.Namespace) -> int:
@@ -225,7 +225,7 @@ def run_export(args: argparse.Namespace) -> int:
     folder = data_folder(args)
     (session_id,) = chosen_sessions(args, folder)
     home = read_only_home(folder.root)
-    made = export_session(
+    bundle = export_session(
         home.stores,
         SessionId(session_id),
         producer=Producer(app_version=VERSION),
@@ -233,12 +233,12 @@ def run_export(args: argparse.Namespace) -> int:
         entropy=home.entropy,
         salvage=args.salvage,
     )
-    if isinstance(made, Err):
+    if isinstance(bundle, Err):
         advice = "" if args.salvage else "; --salvage exports as much as can be trusted"
-        err(f"{PROGRAM}: {session_id} was not exported: {printable(made.error.message)}{advice}")
+        err(f"{PROGRAM}: {session_id} was not exported: {printable(bundle.error.message)}{advice}")
         return FINDINGS
     target = args.out or f"{session_id}{BUNDLE_ENDING}"
-    write_file(target, json.dumps(made.value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    write_file(target, json.dumps(bundle.value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
     out(f"exported {session_id} to {shown_path(target)}")
     return OK
 
@@ -261,11 +261,11 @@ def run_import(args: argparse.Namespace) -> int:
         except OSError as problem:
             raise UsageError(f"{printable(name)} can't be read ({problem.strerror})") from None
         stores = home.value.stores
-        made = import_bundle(raw, stores, home.value.gate, home.value.mint)
-        if isinstance(made, Err):
-            refused.append({"file": name, "code": made.error.code, "message": made.error.message})
+        session = import_bundle(raw, stores, home.value.gate, home.value.mint)
+        if isinstance(session, Err):
+            refused.append({"file": name, "code": session.error.code, "message": session.error.message})
         else:
-            imported.append({"file": name, "session": made.value})
+            imported.append({"file": name, "session": session.value})
     if args.json:
         answer({"imported": imported, "refused": refused, "data": os.fspath(root.value)})
     else:

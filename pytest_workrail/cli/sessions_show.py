@@ -25,25 +25,25 @@ def run_show(args: argparse.Namespace) -> int:
     (session_id,) = chosen_sessions(args, folder)
 
     log = read_log(folder, session_id)
-    found = [
+    all_runs = [
         (story, _prompts(args, folder, story), defects_of(folder, story)) for story in stories(folder, session_id, log)
     ]
-    is_damaged = log.damage is not None or any(story.damage for story, _, _ in found)
+    is_damaged = log.damage is not None or any(story.damage for story, _, _ in all_runs)
     if args.json:
-        runs = [story_json(*each) for each in found]
+        runs = [story_json(*each) for each in all_runs]
         answer({"session": session_id, "damage": log.damage, "unknownEvents": log.unknown, "runs": runs})
     elif args.html is not None:
-        page = story_page(session_id, [list(story_lines(*each, full=True)) for each in found])
+        page = story_page(session_id, [list(story_lines(*each, full=True)) for each in all_runs])
         write_file(args.html, page.encode("utf-8", "replace"))
     elif args.mermaid:
-        out("".join(story_mermaid(story) for story, _, _ in found), end="")
+        out("".join(story_mermaid(story) for story, _, _ in all_runs), end="")
     else:
-        for each in found:
+        for each in all_runs:
             for line in story_lines(*each, full=args.full):
                 out(line)
-    if not found:
+    if not all_runs:
         err(f"{PROGRAM}: {session_id} holds no run: {printable(log.damage or 'no run was started')}")
-    return FINDINGS if is_damaged or not found else OK
+    return FINDINGS if is_damaged or not all_runs else OK
 
 
 def _prompts(args: argparse.Namespace, folder: DataFolder, story: Story) -> dict[int, dict[str, Any]] | None:

@@ -1,4 +1,4 @@
-"""What there is to cover in a workflow: one class for each kind of goal, and every goal of an IR under a profile.
+"""Coverage goals of a workflow: one class for each kind of goal, and all goals of an IR under a profile.
 
 A kind says which points a workflow has (`goals`, asked at each site of the workflow), which points a run shows
 (`observed`, asked for each piece of evidence), and what it is called. Everything else about coverage and generated

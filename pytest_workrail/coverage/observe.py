@@ -1,4 +1,4 @@
-"""What one run showed about its workflow, as coverage points.
+"""Coverage points that one run shows about its workflow.
 
 A transcript holds what every choice of a step was made from. The interpreter makes the choices once more, watched for
 what its search comes across; the engine's own record of that is cut where it grows long.
@@ -35,7 +35,14 @@ from pytest_workrail.engine.core.loops import LoopPlan
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, MaxIterationsExceeded
 from pytest_workrail.engine.core.profiles import PROFILES, LoopLimit, Profile
 from pytest_workrail.engine.core.prompts import render_context
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPath, LoopPosition, StepInstance, step_key
+from pytest_workrail.engine.model.step_keys import (
+    CompletedKeys,
+    LoopFrame,
+    LoopPath,
+    LoopPosition,
+    StepInstance,
+    step_key,
+)
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
 

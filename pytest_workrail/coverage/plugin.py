@@ -27,7 +27,7 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import neutral
 from workrail_lint.project.discovery import discover
 from workrail_lint.systems.workrail.compile import compile_workflow
-from workrail_lint.systems.workrail.kinds import Kind, kind_of
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_of
 
 _WORKER_KEY = "workrail_coverage"
 

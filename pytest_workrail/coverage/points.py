@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from pytest_workrail.agents.agent import Attempt, Choice
 from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
-from pytest_workrail.engine.model.places import LoopPath, LoopPosition
+from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
 from workrail_lint.systems.workrail.solver.search import Wish
@@ -332,7 +332,7 @@ class Arrival:
 
     @property
     def gate_case(self) -> str | None:
-        """What the agent was told about waiting for a person; None where it was told nothing."""
+        """How the agent was asked to wait for a person; None where it was not."""
         if self.step.confirmation.kind == "never":
             return None
         never_waits = self.profile.confirmation is Confirmation.USER_DEPENDENCY and self.choice.never_stops

@@ -230,7 +230,7 @@ def _follows(steps: Sequence[ProgramStep], other: int, at: int, solver: Solver) 
 
 
 class _Decisions:
-    """What can be decided about a loop each time it is asked whether to go on with an iteration."""
+    """The possible decisions of a loop each time it may start an iteration."""
 
     def __init__(self, loop: RepeatingStep, scope: ConditionScope, skippable: bool) -> None:
         self._loop = loop

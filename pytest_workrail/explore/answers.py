@@ -1,4 +1,4 @@
-"""What to submit at a step so that a run shows something: answers that are refused, that leave gaps, or that pass.
+"""Submissions that make a run show a goal: answers that are refused, that leave gaps, or that pass.
 
 Every answer is judged beforehand with the engine's own validator, so nothing is submitted on the off chance.
 """

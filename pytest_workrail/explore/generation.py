@@ -127,7 +127,9 @@ class Selected:
 
 
 def shown_by(plan: Plan, wanted: Collection[Shown]) -> set[Shown]:
-    return {(name, point) for name, points in plan.shown.items() for point in points if (name, point) in wanted}
+    return {
+        (name, point) for name, points in plan.points_by_profile.items() for point in points if (name, point) in wanted
+    }
 
 
 def smallest_cover(plans: Sequence[Plan], wanted: Iterable[Shown], *, keep_first: bool = True) -> list[Selected]:
@@ -247,7 +249,7 @@ class Existing:
 
     name: str
     document: dict[str, Any]
-    shown: dict[str, frozenset[Point]] | None = None
+    points: dict[str, frozenset[Point]] | None = None
     cost: RunCost | None = None
 
     @property
@@ -289,7 +291,7 @@ def generate(
         for at, plan in enumerate(plans):
             if guide.ledger.missing:
                 plans[at] = plan = shared(ir, plan, name)
-            guide.ledger.cover(plan.shown.get(name, ()))
+            guide.ledger.cover(plan.points_by_profile.get(name, ()))
         plans += plans_for(guide, has_first=bool(plans) or covered is not None)
     return plans, guides
 
@@ -345,7 +347,7 @@ class _Result:
             for each in piece["scenarios"]
         ]
         profiles: tuple[ProfileName, ...] = tuple(piece["profiles"])
-        is_fresh = not any(each.shown for each in self._present)
+        is_fresh = not any(each.points for each in self._present)
         covered = None if is_fresh else self._covered(profiles)
         plans, self._guides = generate(self._ir, profiles, covered)
         self._goals: list[Shown] = [(name, point) for name in profiles for point in self._guides[name].ledger.goals]
@@ -357,7 +359,7 @@ class _Result:
 
     def _covered(self, profiles: tuple[str, ...]) -> dict[str, frozenset[Any]]:
         return {
-            name: frozenset().union(*((each.shown or {}).get(name, frozenset()) for each in self._present))
+            name: frozenset().union(*((each.points or {}).get(name, frozenset()) for each in self._present))
             for name in profiles
         }
 
@@ -387,7 +389,7 @@ class _Result:
             ],
             "scenarios": [self._scenario(name, each, at == 0) for at, (name, each) in enumerate(scenarios)],
             "redundant": list[Json](self._redundant()),
-            "stale": [each.name for each in self._present if each.shown is None and each.is_ours],
+            "stale": [each.name for each in self._present if each.points is None and each.is_ours],
             "edited": [each.name for each in self._present if each.is_generated and not each.is_ours],
             "cost": costs(runs),
         }
@@ -398,7 +400,7 @@ class _Result:
         used_names = {
             each.name.removeprefix(f"{stem}.").removesuffix(SCENARIO_ENDING)
             for each in self._present
-            if each.shown is not None or not each.is_ours
+            if each.points is not None or not each.is_ours
         }
         scenarios: list[tuple[str, Selected]] = []
         for at, selected in enumerate(self._selected):
@@ -420,11 +422,13 @@ class _Result:
         """Scenarios of ours whose goals others show as well."""
         wanted = set(self._before)
         shows = {
-            each.name: {(name, point) for name, points in (each.shown or {}).items() for point in points} & wanted
+            each.name: {(name, point) for name, points in (each.points or {}).items() for point in points} & wanted
             for each in self._present
         }
         complete = f".complete{SCENARIO_ENDING}"
-        ours = [each.name for each in self._present if each.is_ours and each.shown and not each.name.endswith(complete)]
+        ours = [
+            each.name for each in self._present if each.is_ours and each.points and not each.name.endswith(complete)
+        ]
         return redundant(shows, ours)
 
 

@@ -1,4 +1,4 @@
-"""What is known of one workflow under one profile: the goals that are left, where a run can go, what it can show there.
+"""A workflow under one profile: the goals that are left, where a run can go, what it can show.
 
 The search for a step goes past everything that is completed or does not apply, into loops, on to their next iteration
 and out of them. Here the same ways are walked without knowing the context: conditions on the way become wishes, and
@@ -30,7 +30,7 @@ from pytest_workrail.engine.core.interpreter import Interpreter, Running, Search
 from pytest_workrail.engine.core.loops import Advance, BodyStep, Exit, LoopKernel, LoopPlan, Move
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, Tracer
 from pytest_workrail.engine.core.profiles import PROFILES, LoopIdCheck, LoopLimit, Profile, ProfileName
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
@@ -224,7 +224,7 @@ class _Walk(Search):
 
 
 class _WalkKernel(LoopKernel):
-    """What a loop does in a walk."""
+    """The behaviour of a loop in a walk."""
 
     __slots__ = ("_loop", "_walk")
 
@@ -322,7 +322,7 @@ class Ledger:
 
 
 class Guide:
-    """What is known of one workflow under one profile, for all runs that are made of it."""
+    """A workflow under one profile, for all runs that are made of it."""
 
     def __init__(self, ir: dict[str, Any], profile: ProfileName) -> None:
         self.ir = ir

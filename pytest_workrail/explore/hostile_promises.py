@@ -1,4 +1,4 @@
-"""What the engine promises about every call, judged after each turn of a hostile run.
+"""The promises of the engine about every call, checked after each turn of a hostile run.
 
 The oracle repeats the run in a second world; the promises compare what both answered and stored.
 """
@@ -251,7 +251,7 @@ class BrokenPromise(Exception):  # noqa: N818 - a result of a search, not an err
 
 @dataclass(frozen=True, slots=True)
 class _KnownNode:
-    """What a node must be, by our own account."""
+    """The expected state of a node, by our own account."""
 
     progress: Progress
     context: dict[str, Json]

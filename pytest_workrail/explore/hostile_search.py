@@ -40,7 +40,7 @@ State: TypeAlias = str
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What decides a run, but for its workflow."""
+    """The input of a run, apart from its workflow."""
 
     turns: tuple[Turn, ...]
     profile: ProfileName
@@ -51,7 +51,7 @@ class Story:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a run. `broken` is a promise and how it was broken."""
+    """The outcome of a run. `broken` is a promise and how it was broken."""
 
     broken: tuple[str, str] | None = None
     at: int | None = None  # the turn at which it broke; None if it did not, or afterwards
@@ -153,7 +153,7 @@ def _agent_state(world: World, agent: HostileAgent) -> str:
 
 
 class Settling:
-    """What is checked when the turns are over: replays, and that right answers lead to the end."""
+    """The checks after the last turn: replays, and that right answers lead to the end."""
 
     def __init__(self, world: World, promises: Promises, *, stays: bool) -> None:
         self._world = world
@@ -302,7 +302,7 @@ def _seed_turn(played: PlayedTurn) -> Turn | None:
 
 @dataclass(slots=True)
 class Search:
-    """What a search found. `story` is the shortest one that breaks `broken`, if one does."""
+    """The result of a search. `story` is the shortest one that breaks `broken`, if one does."""
 
     runs: int = 0
     states: int = 0

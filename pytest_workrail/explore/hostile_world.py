@@ -28,7 +28,7 @@ from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 @dataclass(slots=True)
 class HostileAgent:
-    """What one agent holds: its tokens, and what it sent."""
+    """The state of one agent: its tokens, and what it sent."""
 
     token: str | None = None
     checkpoint: str | None = None
@@ -450,7 +450,7 @@ _TURNS: dict[str, Callable[..., tuple[int, int]]] = {
 
 
 def _take(agent: HostileAgent, response: dict[str, Any]) -> None:
-    """What an agent keeps of an answer."""
+    """Store the parts of an answer that the agent keeps."""
     agent.next_call = response.get("nextCall")
     if response.get("kind") == "gate_checkpoint":
         agent.token = str(response["gateToken"])

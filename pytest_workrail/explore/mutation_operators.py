@@ -76,7 +76,7 @@ CONDITION_PREFIXES = {"": "steps", "GAT-": "confirmations", "FRG-": "fragments",
 
 
 class Removed(Enum):
-    """What stands in the place of a member that is taken away."""
+    """The marker for a removed member."""
 
     REMOVED = "removed"
 

@@ -12,18 +12,18 @@ from pytest_workrail.agents.correct import agent_solver, continue_wish, smallest
 from pytest_workrail.agents.values import fitting_notes
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, contract_packs
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.explore.mutation_judge import (
+from pytest_workrail.explore.mutation_operators import Mutant, mutants, value_at
+from pytest_workrail.explore.mutation_verdicts import (
     Baseline,
     baseline,
     condition_path,
     inert_reason,
-    judge,
     loop_around,
     scope_of,
     shown_by,
     step_at,
+    verdict_of_mutant,
 )
-from pytest_workrail.explore.mutation_operators import Mutant, mutants, value_at
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
@@ -208,7 +208,7 @@ def _long_stays(loop: RepeatingStep) -> Iterator[list[Json]]:
 
 
 def _keeps_going(condition: object, wanted: bool) -> dict[str, Json]:
-    """What to set so that a loop goes on, whatever the right answer would set to end it; null removes a variable."""
+    """Return the values that keep a loop going, even against an answer that would end it; null removes a variable."""
     solver = agent_solver([condition])
     ended = solver.solve([(condition, not wanted)]).change or {}
     return solver.solve([(condition, wanted)], ended).change or {}
@@ -478,7 +478,7 @@ def _judged(
     reason = inert_reason(mutant, ir, profiles)
     if reason is not None:
         return {**summary, "status": "inert", "reason": reason}
-    verdict = judge(mutant, ir, scenarios)
+    verdict = verdict_of_mutant(mutant, ir, scenarios)
     summary["replays"] = verdict.replays
     if verdict.killed_by is not None:
         return {**summary, "status": "killed", "by": verdict.killed_by, "noticed": verdict.noticed}

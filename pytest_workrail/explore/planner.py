@@ -40,8 +40,8 @@ from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame
 from pytest_workrail.engine.model.reasons import EvaluationFailed
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
@@ -422,7 +422,7 @@ class Planner(Agent):
         return known
 
     def _note_arrival(self, view: StepView) -> None:
-        """What is shown by getting to a step."""
+        """Record the goals that arriving at a step shows."""
         place = place_of(view.step_id, view.instance.loop_path)
         self.visited.add(place)
         context = render_context(view.loop, view.instance.loop_path, view.context)

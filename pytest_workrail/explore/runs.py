@@ -58,7 +58,7 @@ class Plan:
     run: Run
     points: frozenset[Point]
     profiles: tuple[ProfileName, ...]
-    shown: dict[str, frozenset[Point]] = field(default_factory=dict)  # by profile
+    points_by_profile: dict[str, frozenset[Point]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -126,7 +126,9 @@ def shared(ir: dict[str, Any], plan: Plan, profile: ProfileName) -> Plan:
     if not agrees(plan.run, run):
         return plan
     points = observe(run.transcript, strong=True)
-    return replace(plan, profiles=(*plan.profiles, profile), shown={**plan.shown, profile: points})
+    return replace(
+        plan, profiles=(*plan.profiles, profile), points_by_profile={**plan.points_by_profile, profile: points}
+    )
 
 
 def turn_documents(turns: Sequence[PlayedTurn]) -> list[Json]:

@@ -1,4 +1,4 @@
-"""What differs between two goldens, a golden between the two, and the few changes that caused the differences.
+"""The differences between two goldens, a golden between the two, and the few changes that caused the differences.
 
 Agent and engine take turns: an answer of the engine, and what the agent then asks for. A run that takes one turn more
 moves all later ones and renumbers their symbols. Neither is a change, so turns are aligned first, and symbols are
@@ -67,14 +67,14 @@ class Piece(NamedTuple):
 @lru_cache(maxsize=512)
 def pieces(old: str, new: str) -> tuple[Piece, ...]:
     """Return both texts in pieces, in order. First by lines, then by words within the lines that changed."""
-    found: list[Piece] = []
+    result: list[Piece] = []
     before, after = _LINE.findall(old), _LINE.findall(new)
     for i, j in _blocks(before, after):
         if i == j:
-            found.append(Piece("".join(i), "".join(j)))
+            result.append(Piece("".join(i), "".join(j)))
         else:
-            found += _words("".join(i), "".join(j))
-    return tuple(_tidied(found))
+            result += _words("".join(i), "".join(j))
+    return tuple(_tidied(result))
 
 
 def edits(old: str, new: str) -> tuple[Piece, ...]:
@@ -117,20 +117,20 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[s
     yield old[len(old) - end :], new[len(new) - end :]
 
 
-def _tidied(found: Iterable[Piece]) -> list[Piece]:
+def _tidied(raw: Iterable[Piece]) -> list[Piece]:
     """No empty pieces; edits with nothing but white space between them are one edit."""
-    made: list[Piece] = []
-    for piece in found:
+    result: list[Piece] = []
+    for piece in raw:
         if piece == ("", ""):
             continue
-        if made and made[-1].is_edit == piece.is_edit:
-            made[-1] = Piece(made[-1].old + piece.old, made[-1].new + piece.new)
-        elif piece.is_edit and len(made) > 1 and made[-1].old.strip() == "" and "\n" not in made[-1].old:
-            gap, last = made.pop(), made.pop()
-            made.append(Piece(last.old + gap.old + piece.old, last.new + gap.new + piece.new))
+        if result and result[-1].is_edit == piece.is_edit:
+            result[-1] = Piece(result[-1].old + piece.old, result[-1].new + piece.new)
+        elif piece.is_edit and len(result) > 1 and result[-1].old.strip() == "" and "\n" not in result[-1].old:
+            gap, last = result.pop(), result.pop()
+            result.append(Piece(last.old + gap.old + piece.old, last.new + gap.new + piece.new))
         else:
-            made.append(piece)
-    return made
+            result.append(piece)
+    return result
 
 
 class Difference(NamedTuple):
@@ -155,29 +155,34 @@ class Difference(NamedTuple):
         return (Piece("", ""),)
 
     def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"change": self.change, "step": self.step, "field": self.field, "pointer": self.pointer}
+        members: dict[str, Any] = {
+            "change": self.change,
+            "step": self.step,
+            "field": self.field,
+            "pointer": self.pointer,
+        }
         if self.change != "added":
-            shown["old"] = self.old
+            members["old"] = self.old
         if self.change != "removed":
-            shown["new"] = self.new
-        return shown
+            members["new"] = self.new
+        return members
 
 
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
     """Return all differences between two goldens, in reading order."""
     walk = _Walk(lambda _, __: True)
     walk.golden(joined(dict(old)), joined(dict(new)))
-    return walk.found
+    return walk.differences
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any], takes: Decision) -> Ok[dict[str, Any]] | Err[str]:
     """Return the old golden with some of the differences taken over from the new one."""
     walk = _Walk(takes)
-    made = walk.golden(joined(dict(old)), joined(dict(new)))
+    golden = walk.golden(joined(dict(old)), joined(dict(new)))
     if walk.is_torn:
         return Err("the turns that change depend on one another")
     # Other contracts write their texts in one piece, and number nothing by first appearance.
-    return Ok(split(renumbered(made)) if "format" in made else made)
+    return Ok(split(renumbered(golden)) if "format" in golden else golden)
 
 
 class _Place(NamedTuple):
@@ -202,39 +207,39 @@ class _Walk:
     """Goes over two goldens side by side."""
 
     def __init__(self, takes: Decision) -> None:
-        self.found: list[Difference] = []
+        self.differences: list[Difference] = []
         self.is_torn = False
         self._takes = takes
         self._new_of: dict[str, str] = {}
         self._old_of: dict[str, str] = {}
 
     def golden(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name in {**new, **old}:
             was, is_now = old.get(name, _MISSING), new.get(name, _MISSING)
             if name == METADATA:
-                made[name] = is_now if is_now is not _MISSING else was
+                members[name] = is_now if is_now is not _MISSING else was
             elif name == "transcript" and isinstance(was, list) and isinstance(is_now, list):
-                made[name] = self._transcripts(was, is_now)
+                members[name] = self._transcripts(was, is_now)
             else:
                 sort: Sort = "echo" if name == "final" else "answer"
                 at = pointer.child("", name)
-                made[name] = self.value(was, is_now, _Place(sort, "", name, at, at))
-        return {name: value for name, value in made.items() if value is not _MISSING}
+                members[name] = self.value(was, is_now, _Place(sort, "", name, at, at))
+        return {name: value for name, value in members.items() if value is not _MISSING}
 
     def _transcripts(self, old: list[Any], new: list[Any]) -> list[Any]:
-        made: list[_Turn] = []
+        turns: list[_Turn] = []
         for pair in _aligned(_turns(old), _turns(new), _turn_text, _turn_name, only_alike=True):
             turn: _Turn = pair.old if pair.new is _MISSING else pair.new
             if pair.old is _MISSING or pair.new is _MISSING:
-                shown = [None if side is _MISSING else side.shown() for side in (pair.old, pair.new)]
+                sides = [None if side is _MISSING else side.to_json() for side in (pair.old, pair.new)]
                 change: Change = "added" if pair.old is _MISSING else "removed"
-                is_taken = self._report(Difference(change, "turn", turn.step, turn.kind, turn.pointer, *shown))
+                is_taken = self._report(Difference(change, "turn", turn.step, turn.kind, turn.pointer, *sides))
                 if is_taken == (change == "added"):
-                    made.append(self._from_new(turn) if change == "added" else turn)
+                    turns.append(self._from_new(turn) if change == "added" else turn)
                 continue
-            made.append(self._turn(pair.old, pair.new))
-        return self._chained(made)
+            turns.append(self._turn(pair.old, pair.new))
+        return self._chained(turns)
 
     def _turn(self, old: _Turn, new: _Turn) -> _Turn:
         parts: dict[str, Any] = {}
@@ -286,11 +291,11 @@ class _Walk:
     def _members(self, old: dict[str, Any], new: dict[str, Any], at: _Place) -> Any:
         if at.field == "pending" and isinstance(old.get("prompt"), str) and isinstance(new.get("prompt"), str):
             return {**self._members(_without(old, "prompt"), _without(new, "prompt"), at), **self._prompt(old, new, at)}
-        made = {
+        members = {
             name: self.value(old.get(name, _MISSING), new.get(name, _MISSING), at.member(name))
             for name in {**new, **old}
         }
-        return {name: value for name, value in made.items() if value is not _MISSING}
+        return {name: value for name, value in members.items() if value is not _MISSING}
 
     def _prompt(self, old: dict[str, Any], new: dict[str, Any], at: _Place) -> dict[str, str]:
         """Return the author's text for itself, and what the engine puts around it."""
@@ -302,14 +307,14 @@ class _Walk:
         return {"prompt": before + text + self._text(was.behind, is_now.behind, around)}
 
     def _items(self, old: list[Any], new: list[Any], at: _Place) -> list[Any]:
-        made = []
+        items = []
         for pair in _aligned(old, new, _item_text, _item_name):
             item = pair.old if pair.new is _MISSING else pair.new
             below = at.member(pair.now, pair.was)
             step = next((item[name] for name in _STEP_MEMBERS if name in item), "") if isinstance(item, dict) else ""
             below = below._replace(step=step) if isinstance(step, str) and step else below
-            made.append(self.value(pair.old, pair.new, below))
-        return [item for item in made if item is not _MISSING]
+            items.append(self.value(pair.old, pair.new, below))
+        return [item for item in items if item is not _MISSING]
 
     def _text(self, old: str, new: str, at: _Place) -> str:
         if old == new and "«" not in old:
@@ -321,17 +326,17 @@ class _Walk:
                 return old
             is_taken = self._report(Difference("changed", "symbol", at.step, at.field, at.pointer, old, new))
             return str(self._as_old(new)) if is_taken else old
-        number = len(self.found)
-        self.found.append(Difference("changed", at.sort, at.step, at.field, at.pointer, old, new))
-        made, edit = [], 0
+        number = len(self.differences)
+        self.differences.append(Difference("changed", at.sort, at.step, at.field, at.pointer, old, new))
+        parts, edit = [], 0
         for piece in pieces(old, new):
-            made.append(str(self._as_old(piece.new)) if piece.is_edit and self._takes(number, edit) else piece.old)
+            parts.append(str(self._as_old(piece.new)) if piece.is_edit and self._takes(number, edit) else piece.old)
             edit += piece.is_edit
-        return "".join(made)
+        return "".join(parts)
 
     def _report(self, difference: Difference) -> bool:
-        self.found.append(difference)
-        return self._takes(len(self.found) - 1, 0)
+        self.differences.append(difference)
+        return self._takes(len(self.differences) - 1, 0)
 
     def _same_symbol(self, old: str, new: str) -> bool:
         if _NUMBER.sub("", old) != _NUMBER.sub("", new):
@@ -341,7 +346,7 @@ class _Walk:
     def _as_old(self, value: Any) -> Any:
         """A value of the new golden among those of the old one: no symbol may be taken for one of the old golden."""
         if isinstance(value, str):
-            return _SYMBOL.sub(lambda found: self._old_of.get(found[0]) or _marked_new(found[0]), value)
+            return _SYMBOL.sub(lambda match: self._old_of.get(match[0]) or _marked_new(match[0]), value)
         if isinstance(value, list):
             return [self._as_old(item) for item in value]
         if isinstance(value, dict):
@@ -351,7 +356,7 @@ class _Walk:
 
 def _marked_new(symbol: str) -> str:
     # Symbols are numbered anew afterwards; until then a large number keeps the two goldens apart.
-    return _NUMBER.sub(lambda found: f"9{found[0]:0>9}", symbol)
+    return _NUMBER.sub(lambda match: f"9{match[0]:0>9}", symbol)
 
 
 def _without(value: dict[str, Any], name: str) -> dict[str, Any]:
@@ -379,7 +384,7 @@ class _Turn(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What sort of answer it is."""
+        """The kind of answer."""
         if "error" in self.parts:
             return f"error {self._answer.get('code', '')}".rstrip()
         if "response" not in self.parts:
@@ -392,22 +397,22 @@ class _Turn(NamedTuple):
         step = pending.get("stepId") if isinstance(pending, dict) else self._answer.get("stepId")
         return str(step) if step is not None else ""
 
-    def shown(self) -> Any:
+    def to_json(self) -> Any:
         return dict(self.parts)
 
 
 def _turns(transcript: list[Any]) -> list[_Turn]:
-    made: list[_Turn] = []
+    turns: list[_Turn] = []
     answer: dict[str, Any] = {}
     for number, exchange in enumerate(transcript):
         if not isinstance(exchange, dict):
-            made.append(_Turn({**answer, _OTHER: exchange}, number))
+            turns.append(_Turn({**answer, _OTHER: exchange}, number))
             answer = {}
             continue
         asked = {name: value for name, value in exchange.items() if name not in _ANSWERS}
-        made.append(_Turn({**answer, **asked}, number))
+        turns.append(_Turn({**answer, **asked}, number))
         answer = {name: exchange[name] for name in _ANSWERS if name in exchange}
-    return [*made, _Turn(answer, len(transcript))]
+    return [*turns, _Turn(answer, len(transcript))]
 
 
 def _turn_text(turn: _Turn) -> str:
@@ -475,7 +480,7 @@ _BY_PATH = ("around the prompt", "final/trace")
 
 
 class CauseKey(NamedTuple):
-    """What makes two differences one change: the same workflow, step, field and edit."""
+    """The identity of a change: differences with the same workflow, step, field and edit are one."""
 
     workflow: str
     change: str
@@ -553,8 +558,8 @@ class Causes:
         if _is_digest(difference):
             parent = difference.pointer.rpartition("/")[0]
             return _all(difference, [each for each in candidates if each.difference.pointer.startswith(f"{parent}/")])
-        found = [tuple(c.key for c in candidates if _explains(c.difference, difference, e)) for e in difference.edits]
-        return tuple(found) if found and all(found) else None
+        keys = [tuple(c.key for c in candidates if _explains(c.difference, difference, e)) for e in difference.edits]
+        return tuple(keys) if keys and all(keys) else None
 
     def _key(self, difference: Difference) -> CauseKey:
         if difference.sort == "turn":

@@ -41,7 +41,7 @@ _SLOT = Pattern("⟪([A-Z_]+)⟫")
 
 
 class _StepSlots(NamedTuple):
-    """What the engine may add to a step: an ending, metrics, a confirmation, each as text and symbols.
+    """The texts that the engine may add to a step: an ending, metrics, a confirmation, each as text and symbols.
 
     `limits` are what the banners of the loops around it name as their limit, none if the step shows no banner.
     """
@@ -84,8 +84,8 @@ class SlotMask:
             prompt = prompt[len(banner.text) :]
         for choices in (known.endings, known.metrics, known.confirmations):
             for text, symbol in choices:
-                before, found, after = prompt.partition(text)
-                if found:
+                before, slot, after = prompt.partition(text)
+                if slot:
                     parts += ((None, before), (symbol, text))
                     prompt = after
                     break
@@ -113,7 +113,7 @@ class SlotMask:
         )
 
     def _confirmations(self, step: BodyProgramStep) -> Iterator[tuple[str, str]]:
-        """What a step may say about who confirms it. The mode, and with it the wording, can change during a run."""
+        """Yield the confirmation texts a step may have. The mode, and so the wording, can change during a run."""
         match self._profile.answers:
             case Answers.ENGINE:
                 return
@@ -212,14 +212,14 @@ def _told(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str, Any
     symbols.workspace(exchange.request.get("workspacePath"))
     request = symbols.value(exchange.request, abbreviate=True)
     answer = "error" if exchange.is_error else "response"
-    shown = {"tool": exchange.tool, "request": request, answer: symbols.value(exchange.response)}
+    members = {"tool": exchange.tool, "request": request, answer: symbols.value(exchange.response)}
     pending = exchange.response.get("pending")
     prompt = pending.get("prompt") if isinstance(pending, dict) else None
     if isinstance(pending, dict) and isinstance(prompt, str):
         parts = mask.parts(str(pending.get("stepId")), prompt)
         named = [(symbol and " ".join(_SLOT.findall(symbol)), symbols.text(text)) for symbol, text in parts if text]
-        shown[answer]["pending"]["prompt"] = [list(part) for part in named]
-    return shown
+        members[answer]["pending"]["prompt"] = [list(part) for part in named]
+    return members
 
 
 def _defect(mark: EngineDefectMark) -> dict[str, Json]:
@@ -264,8 +264,8 @@ def lifecycle_bytes(transcript: Transcript, log: Iterable[Event]) -> bytes:
 
 def _call_and_answer(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str, Any]:
     """An exchange as such a record has it: an error is a response like any other, and the request shows the tool."""
-    shown = _exchange(exchange, symbols, mask)
-    return {"request": shown["request"], "response": shown["error" if exchange.is_error else "response"]}
+    members = _exchange(exchange, symbols, mask)
+    return {"request": members["request"], "response": members["error" if exchange.is_error else "response"]}
 
 
 def _event(event: Event, symbols: Symbols) -> dict[str, Any]:
@@ -298,23 +298,23 @@ def _exchange(exchange: Exchange, symbols: Symbols, mask: SlotMask, prompts: Pro
 
 
 def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask, prompts: Prompts | None) -> Any:
-    shown = dict(response)
-    blockers = shown.get("blockers")
+    members = dict(response)
+    blockers = members.get("blockers")
     if isinstance(blockers, dict):
-        shown["blockers"] = _without_fixes(blockers)
-    candidates = shown.get("candidates")
+        members["blockers"] = _without_fixes(blockers)
+    candidates = members.get("candidates")
     if isinstance(candidates, list):
-        shown["candidates"] = [_candidate(candidate) for candidate in candidates]
-    pending = shown.get("pending")
+        members["candidates"] = [_candidate(candidate) for candidate in candidates]
+    pending = members.get("pending")
     prompt = pending.get("prompt") if isinstance(pending, dict) else None
     if not isinstance(pending, dict) or not isinstance(prompt, str):
-        return symbols.value(shown)
-    shown["pending"] = {**pending, "prompt": ""}
-    value = symbols.value(shown)
+        return symbols.value(members)
+    members["pending"] = {**pending, "prompt": ""}
+    value = symbols.value(members)
     parts = mask.parts(str(pending.get("stepId")), prompt)
     text = "".join([symbols.text(part) if symbol is None else symbol for symbol, part in parts])
-    made = value["pending"]
-    made["prompt"] = lines(text if prompts is None else prompts.refer(str(made.get("stepId")), text))
+    step = value["pending"]
+    step["prompt"] = lines(text if prompts is None else prompts.refer(str(step.get("stepId")), text))
     return value
 
 
@@ -330,11 +330,11 @@ def _without_fixes(holder: Mapping[str, Json]) -> dict[str, Json]:
     blockers = holder.get("blockers")
     if not isinstance(blockers, list):
         return dict(holder)
-    shown: list[Json] = [
+    items: list[Json] = [
         {**each, "suggestedFix": FIX} if isinstance(each, dict) and "suggestedFix" in each else each
         for each in blockers
     ]
-    return {**holder, "blockers": shown}
+    return {**holder, "blockers": items}
 
 
 def _candidate(candidate: Json) -> Json:

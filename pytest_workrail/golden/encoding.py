@@ -60,8 +60,8 @@ def _author_text(prompt: str) -> tuple[int, int]:
 
 
 def _prefix(prompt: str) -> int:
-    found = _BEFORE.match(prompt) if prompt.startswith("⟪") else None
-    return 0 if found is None else found.end()
+    match = _BEFORE.match(prompt) if prompt.startswith("⟪") else None
+    return 0 if match is None else match.end()
 
 
 class Prompts:
@@ -135,8 +135,8 @@ def _replaced(transcript: list[Any], replace: Callable[[str, str], str]) -> Iter
         pending: Any = response.get("pending") if isinstance(response, dict) else None
         prompt = joined(pending.get("prompt")) if isinstance(pending, dict) else None
         if isinstance(prompt, str):
-            shown = {**pending, "prompt": lines(replace(str(pending.get("stepId")), prompt))}
-            yield {**exchange, "response": {**response, "pending": shown}}
+            rewritten = {**pending, "prompt": lines(replace(str(pending.get("stepId")), prompt))}
+            yield {**exchange, "response": {**response, "pending": rewritten}}
         else:
             yield exchange
 
@@ -281,7 +281,7 @@ def migrated(data: bytes) -> Ok[bytes | None] | Err[str]:
 
 def _from_1(golden: dict[str, Any]) -> dict[str, Any]:
     """The hash moves to the metadata; the layout of the file does the rest."""
-    made = {**golden, "format": FORMAT, METADATA: {"workflowHash": golden.get("workflowHash")}}
+    document = {**golden, "format": FORMAT, METADATA: {"workflowHash": golden.get("workflowHash")}}
     order = ("pending", "format", "workflow", "profile", "mode", METADATA)
-    others = [name for name in made if name not in order and name != "workflowHash"]
-    return {name: made[name] for name in (*order, *others) if name in made}
+    others = [name for name in document if name not in order and name != "workflowHash"]
+    return {name: document[name] for name in (*order, *others) if name in document}

@@ -92,8 +92,8 @@ def source_folder(path: str) -> str:
 
 def has_no_parameters(nodeid: str) -> bool:
     """Return True for the item that stands for a parametrized test whose set of parameters is empty."""
-    found = _ITEM.fullmatch(nodeid.partition("::")[2])
-    parameters = (found and found["parameters"]) or "[]"
+    match = _ITEM.fullmatch(nodeid.partition("::")[2])
+    parameters = (match and match["parameters"]) or "[]"
     return _EMPTY_SET in parameters[1:-1].split("-")
 
 
@@ -104,11 +104,11 @@ def function_base(base: str) -> str:
 
 
 def _item(item: str) -> str:
-    found = _ITEM.fullmatch(item) if "@" in item or "::" in item else None
-    if found is None:
+    match = _ITEM.fullmatch(item) if "@" in item or "::" in item else None
+    if match is None:
         return _safe(item)
-    name = found["name"].replace("::", "-")
-    return _safe(name + (found["parameters"] or ""))
+    name = match["name"].replace("::", "-")
+    return _safe(name + (match["parameters"] or ""))
 
 
 def _label(name: str) -> str:

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from pytest_workrail.golden import files
-from pytest_workrail.golden.records import InlineRecord, Span
+from pytest_workrail.golden.golden_records import InlineRecord, Span
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 
@@ -47,11 +47,11 @@ def call_at(frame: FrameType) -> Ok[Call] | Err[str]:
     """Return the call that a frame is just making."""
     from executing import Source
 
-    made = Source.executing(frame)
-    node = made.node
+    executing = Source.executing(frame)
+    node = executing.node
     if not isinstance(node, ast.Call):
         return Err("the call can't be found in its source; write run.match(...) as a statement")
-    source, file = made.source.text, Path(frame.f_code.co_filename)
+    source, file = executing.source.text, Path(frame.f_code.co_filename)
     first = source.splitlines()[node.lineno - 1]
     indent = first[: len(first) - len(first.lstrip())]
     if not node.args and not node.keywords:
@@ -69,18 +69,18 @@ def call_at(frame: FrameType) -> Ok[Call] | Err[str]:
 
 def literal(call: Call, outline: str) -> str:
     """Return an outline as source text, in the author's quotes and indentation as far as it fits."""
-    found = _LITERAL.fullmatch(call.literal or "")
-    if found is not None and len(found[2]) == 1 and "\n" not in outline:
-        return _quoted(outline, "", found[2])
-    if found is None or len(found[2]) == 1:
+    match = _LITERAL.fullmatch(call.literal or "")
+    if match is not None and len(match[2]) == 1 and "\n" not in outline:
+        return _quoted(outline, "", match[2])
+    if match is None or len(match[2]) == 1:
         return _block(outline, '"""', call.indent + "    ", f"\n{call.indent}", "\n")
-    body = found[3]
+    body = match[3]
     inner = next((line for line in body.split("\n")[1:] if line.strip()), None)
     indent = call.indent + "    " if inner is None else inner[: len(inner) - len(inner.lstrip())]
     last = body.rpartition("\n")[2]
     closing = f"\n{last}" if "\n" in body and not last.strip() else ""
     opening = next((start for start in ("\\\n", "\n") if body.startswith(start)), "")
-    return found[1].lower().replace("u", "") + _block(outline, found[2], indent, closing, opening, bool(found[1]))
+    return match[1].lower().replace("u", "") + _block(outline, match[2], indent, closing, opening, bool(match[1]))
 
 
 def _block(outline: str, quotes: str, indent: str, closing: str, opening: str, is_raw: bool = False) -> str:

@@ -57,7 +57,7 @@ class Proposal(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The name used in messages."""
         return self.golden_path.as_posix()
 
     @property
@@ -94,10 +94,10 @@ def proposal(path: Path) -> Proposal:
         data = files.read(path) or b""
     except OSError as problem:
         return Proposal(path, "damaged", None, None, (problem.strerror or "unreadable").lower())
-    made = _read_pending(data)
-    if isinstance(made, Err):
-        return Proposal(path, "damaged", old, None, made.error)
-    pending = made.value
+    loaded = _read_pending(data)
+    if isinstance(loaded, Err):
+        return Proposal(path, "damaged", old, None, loaded.error)
+    pending = loaded.value
     if old is None:
         return Proposal(path, "stale", None, pending, "the golden is gone")
     seen = fingerprint(old)
@@ -125,7 +125,7 @@ def _are_texts(value: Any) -> bool:
 
 
 class Outcome(NamedTuple):
-    """What came of a decision: the goldens it was carried out for, and what was refused, with the reason."""
+    """The outcome of a decision: the goldens it was carried out for, and the refused ones with the reason."""
 
     done: list[str]
     refused: list[tuple[str, str]]
@@ -173,12 +173,12 @@ class PendingChanges:
         members = [each for each in self.proposals if self.ids(each.name) & chosen]
         plans: list[tuple[Proposal, _Writes]] = []
         for each in members:
-            made = plan(each, self.ids(each.name) & chosen)
-            if isinstance(made, Err):
-                refused.append((each.name, made.error))
+            planned = plan(each, self.ids(each.name) & chosen)
+            if isinstance(planned, Err):
+                refused.append((each.name, planned.error))
                 allowed -= self.ids(each.name)
             else:
-                plans.append((each, made.value))
+                plans.append((each, planned.value))
         if allowed != chosen:
             # Whoever shares a change with a golden that can't follow does not go ahead alone.
             again = self._decide(allowed, plan) if allowed else Outcome([], [])
@@ -221,14 +221,14 @@ class PendingChanges:
 
     def _part(self, each: Proposal, chosen: Set[str]) -> Ok[bytes] | Err[str]:
         causes = self._causes[each.name]
-        made = causes.with_only(chosen) if isinstance(causes, Causes) else Err("the golden can't be read")
-        if isinstance(made, Err):
-            return Err(f"{made.error}: decide about all changes of this golden at once")
-        return Ok(encode(made.value))
+        golden = causes.with_only(chosen) if isinstance(causes, Causes) else Err("the golden can't be read")
+        if isinstance(golden, Err):
+            return Err(f"{golden.error}: decide about all changes of this golden at once")
+        return Ok(encode(golden.value))
 
 
 class _Writes(NamedTuple):
-    """What a decision writes, in two rounds; and whether nothing stays pending."""
+    """The writes of a decision, in two rounds, and whether nothing stays pending."""
 
     first: dict[Path, bytes]
     then: dict[Path, bytes]
@@ -257,15 +257,15 @@ def pending_data(changes: PendingChanges, groups: Sequence[Group]) -> dict[str, 
 
 def about(changes: PendingChanges, each: Proposal) -> dict[str, Any]:
     """Return a golden that has a proposal."""
-    found: dict[str, Any] = {"golden": each.name, "pending": each.path.as_posix(), "state": each.state}
+    members: dict[str, Any] = {"golden": each.name, "pending": each.path.as_posix(), "state": each.state}
     if each.pending is not None:
-        found["test"] = each.pending.test
+        members["test"] = each.pending.test
     if each.problem:
-        found["problem"] = each.problem
-    found["groups"] = [group.key.id for group in changes.groups if each.name in group.goldens]
-    return found
+        members["problem"] = each.problem
+    members["groups"] = [group.key.id for group in changes.groups if each.name in group.goldens]
+    return members
 
 
 def _group(group: Group) -> dict[str, Any]:
-    shown = {"id": group.key.id, "title": headline(group.difference), "workflow": group.key.workflow}
-    return {**shown, "runs": len(group.goldens), "goldens": group.goldens, **group.difference.to_json()}
+    heading = {"id": group.key.id, "title": headline(group.difference), "workflow": group.key.workflow}
+    return {**heading, "runs": len(group.goldens), "goldens": group.goldens, **group.difference.to_json()}

@@ -57,9 +57,9 @@ def goldens_of(config: pytest.Config) -> Goldens:
     known = config.pluginmanager.get_plugin(GOLDENS)
     if isinstance(known, Goldens):
         return known
-    made = Goldens(config)
-    config.pluginmanager.register(made, GOLDENS)
-    return made
+    goldens = Goldens(config)
+    config.pluginmanager.register(goldens, GOLDENS)
+    return goldens
 
 
 def check_golden(
@@ -142,8 +142,8 @@ class RepeatedFailures:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, object, object]:
         failed = terminalreporter.stats.get("failed", [])
-        shown = [each for each in failed if not (each.nodeid in self._tests and hasattr(each, _BY_GOLDEN))]
-        terminalreporter.stats["failed"] = shown
+        kept = [each for each in failed if not (each.nodeid in self._tests and hasattr(each, _BY_GOLDEN))]
+        terminalreporter.stats["failed"] = kept
         try:
             return (yield)
         finally:

@@ -51,11 +51,11 @@ class Comparison:
         """Return where they part, in words."""
         if self.agree:
             return "Both profiles answer alike."
-        shown: list[str] = []
+        lines: list[str] = []
         for cause in Causes(behaviour(self.reference), behaviour(self.locked)):
-            shown.append(headline(cause.difference))
-            shown += [f"    {line}" for line in change_lines(cause.difference, Style(False))]
-        return "\n".join(shown)
+            lines.append(headline(cause.difference))
+            lines += [f"    {line}" for line in change_lines(cause.difference, Style(False))]
+        return "\n".join(lines)
 
 
 def behaviour(run: Run, profile: Profile | None = None) -> dict[str, Any]:
@@ -170,11 +170,11 @@ def profile_reasons(setup: Setup, agent: Agent, compared: Comparison) -> list[Pr
     if compared.agree:
         return []
     known = behaviour(compared.reference)
-    found: list[ProfileReason] = []
+    reasons: list[ProfileReason] = []
     for choice in CHOICES:
         changed = structs.replace(REFERENCE, **{choice: getattr(LOCKED, choice)})
         run = drive(replace(setup, profile=changed), agent)
         differences = tuple(cause.difference for cause in Causes(known, behaviour(run, changed)))
         if differences:
-            found.append(ProfileReason(choice, differences))
-    return found
+            reasons.append(ProfileReason(choice, differences))
+    return reasons

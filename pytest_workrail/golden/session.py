@@ -37,9 +37,7 @@ from pytest_workrail.golden.files import (
     source_folder,
     unwritable,
 )
-from pytest_workrail.golden.inline import write_inline
-from pytest_workrail.golden.pending import pending_bytes, pending_of
-from pytest_workrail.golden.records import (
+from pytest_workrail.golden.golden_records import (
     GoldenRecord,
     GoldensOfTest,
     GoldenStatus,
@@ -50,6 +48,8 @@ from pytest_workrail.golden.records import (
     add_options,
     policy,
 )
+from pytest_workrail.golden.inline import write_inline
+from pytest_workrail.golden.pending import pending_bytes, pending_of
 from pytest_workrail.golden.show import group_summary
 from pytest_workrail.run.result import Matcher, NoSuchMember
 from workrail_lint.base.files import read_bytes
@@ -139,15 +139,15 @@ class GoldenSession:
         if record.status is GoldenStatus.SAME:
             return
 
-        shown = self._shown(path)
+        name = self._shown(path)
         if self._policy.writes(record.status):
             blocked = unwritable(Path(path))
             if blocked is not None:
-                raise GoldenMismatch(unwritable_message(shown, self._shown(blocked)))
+                raise GoldenMismatch(unwritable_message(name, self._shown(blocked)))
             return
         if old is None:
-            raise GoldenMismatch(missing_message(shown, self._policy))
-        raise GoldenMismatch(difference_message(shown, old, new, self._policy, in_full=self._is_verbose))
+            raise GoldenMismatch(missing_message(name, self._policy))
+        raise GoldenMismatch(difference_message(name, old, new, self._policy, in_full=self._is_verbose))
 
     def match_inline(self, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
         """Compare the outline of a run with the text in the test that is calling."""
@@ -166,12 +166,12 @@ class GoldenSession:
         if self._policy.mode not in (Mode.NEW, Mode.UPDATE):
             self._note_inline(nodeid, place, status)
             return
-        found = inline.call_at(frame)
-        if isinstance(found, Err):
+        located = inline.call_at(frame)
+        if isinstance(located, Err):
             if status is GoldenStatus.SAME:
                 return
-            raise GoldenMismatch(f"inline golden can't be written: {found.error}\nin {place}")
-        call = found.value
+            raise GoldenMismatch(f"inline golden can't be written: {located.error}\nin {place}")
+        call = located.value
         if is_written and files.unwritable(call.file) is not None:
             folder = self._shown(call.file.parent)
             raise GoldenMismatch(f"inline golden can't be written: no permission to write in {folder}\nin {place}")
@@ -276,16 +276,16 @@ def missing_message(path: str, policy: Policy) -> str:
 
 
 def inline_message(place: str, expected: str | None, outline: str, policy: Policy) -> str:
-    """Return the outline of a run is not what the test says; it is short, so it is shown."""
-    said = "\n".join(line.strip() for line in (expected or "").strip().splitlines())
-    if not said:
+    """Return the message for an outline that differs from its inline golden; it shows the outline, which is short."""
+    old = "\n".join(line.strip() for line in (expected or "").strip().splitlines())
+    if not old:
         how = "write it with: pytest --workrail-golden=new" if policy.may_write else _IN_CI
         return f"no inline golden yet\nin {place}\n{how}"
-    change = Difference("changed", "answer", "", "outline", "", said, outline)
-    shown = (f"    {line}" for line in show.change_lines(change, Style(False)))
+    change = Difference("changed", "answer", "", "outline", "", old, outline)
+    lines = (f"    {line}" for line in show.change_lines(change, Style(False)))
     how = "update it with: pytest --workrail-golden=update" if policy.may_write else _IN_CI
     words = counted(word_count(change.edits), "word")
-    return "\n".join([f"inline golden differs: outline: {words}", f"in {place}", *shown, how])
+    return "\n".join([f"inline golden differs: outline: {words}", f"in {place}", *lines, how])
 
 
 def unwritable_message(path: str, folder: str) -> str:
@@ -299,15 +299,15 @@ def difference_message(path: str, old: bytes, new: bytes, policy: Policy, *, in_
     advice = f"look at it with: workrail-test golden diff {path}" if policy.may_write else _IN_CI
     if isinstance(before, Err):
         return f"golden can't be used: {path} is {before.error}\n{advice}"
-    found = list(diff.Causes(before.value, encoding.loads(new).value))
-    more = f", and {counted(len(found) - 1, 'more change')}" if len(found) > 1 else ""
-    what = f"golden differs: {diff.headline(found[0].difference)}{more}"
-    shown: list[str] = []
+    causes = list(diff.Causes(before.value, encoding.loads(new).value))
+    more = f", and {counted(len(causes) - 1, 'more change')}" if len(causes) > 1 else ""
+    what = f"golden differs: {diff.headline(causes[0].difference)}{more}"
+    lines: list[str] = []
     if in_full:
-        for cause in found:
-            shown.append(f"  {diff.headline(cause.difference)}")
-            shown += [f"      {line}" for line in show.change_lines(cause.difference, Style(False), None)]
-    return "\n".join([what, f"in {path}", *shown, advice])
+        for cause in causes:
+            lines.append(f"  {diff.headline(cause.difference)}")
+            lines += [f"      {line}" for line in show.change_lines(cause.difference, Style(False), None)]
+    return "\n".join([what, f"in {path}", *lines, advice])
 
 
 _MOST_NAMED = 20
@@ -494,24 +494,24 @@ class GoldenFinish:
 
     def lines(self, style: Style) -> list[str]:
         """Return what was done, for the end of the report. Nothing to do, nothing to say."""
-        shown = [", ".join(f"{count} {what}" for what, count in self._counts.items())] if self._counts else []
+        lines = [", ".join(f"{count} {what}" for what, count in self._counts.items())] if self._counts else []
         if self._is_pending:
-            shown[0] += "; decide with: workrail-test golden review"
+            lines[0] += "; decide with: workrail-test golden review"
         if self.repeated():
-            shown[0] += " (each change is shown once; -v lists every test)"
+            lines[0] += " (each change is shown once; -v lists every test)"
         for group in self._groups[:_MOST_NAMED]:
-            shown += group_summary(group, style)
+            lines += group_summary(group, style)
         if len(self._groups) > _MOST_NAMED:
-            shown.append(f"... and {counted(len(self._groups) - _MOST_NAMED, 'more change')}")
+            lines.append(f"... and {counted(len(self._groups) - _MOST_NAMED, 'more change')}")
         for title, paths in self._named:
-            shown.append(title)
-            shown += [f"  {path}" for path in paths[:_MOST_NAMED]]
+            lines.append(title)
+            lines += [f"  {path}" for path in paths[:_MOST_NAMED]]
             if len(paths) > _MOST_NAMED:
-                shown.append(f"  ... and {len(paths) - _MOST_NAMED} more")
-        if self._policy.is_overruled and shown:
+                lines.append(f"  ... and {len(paths) - _MOST_NAMED} more")
+        if self._policy.is_overruled and lines:
             asked = self._policy.asked.value
-            shown.append(f"--workrail-golden={asked} does nothing in CI without --workrail-write-in-ci")
-        return shown
+            lines.append(f"--workrail-golden={asked} does nothing in CI without --workrail-write-in-ci")
+        return lines
 
     def _claims(self) -> list[_Claim]:
         """Return every claim, in the order of paths. A golden that two tests want is nobody's."""
@@ -537,7 +537,7 @@ class GoldenFinish:
         if not claims:
             return
 
-        found: list[tuple[str, Causes]] = []
+        causes: list[tuple[str, Causes]] = []
         for claim in claims:
             golden = self._root / claim.record.path
             try:
@@ -548,12 +548,12 @@ class GoldenFinish:
                 continue
             before = loads(old)
             if isinstance(before, Ok):
-                found.append((claim.record.path, Causes(before.value, loads(claim.record.new).value)))
+                causes.append((claim.record.path, Causes(before.value, loads(claim.record.new).value)))
             if self._policy.may_write:
                 # A proposal that can't be kept is no failure of its own: the test has told of the change already.
                 data = pending_bytes(claim.nodeid, old, claim.record.new)
                 self._is_pending = files.write(pending_of(golden), data).is_ok or self._is_pending
-        self._groups = grouped(found)
+        self._groups = grouped(causes)
 
     def _drop_pending(self, path: str) -> None:
         if path + PENDING in self._pending:

@@ -48,16 +48,16 @@ class Span(NamedTuple):
 def spans(difference: Difference) -> list[Span]:
     """Return a difference as one text with its edits in place."""
     if difference.change == "changed" and isinstance(difference.old, str) and isinstance(difference.new, str):
-        made: list[Span] = []
+        result: list[Span] = []
         for piece in pieces(difference.old, difference.new):
             if not piece.is_edit:
-                made.append(Span("same", piece.old))
+                result.append(Span("same", piece.old))
                 continue
-            made += (Span("gone", piece.old),) if piece.old else ()
-            made += (Span("come", piece.new),) if piece.new else ()
-        return made
-    made = [] if difference.change == "added" else [Span("gone", _value(difference.old))]
-    return made if difference.change == "removed" else [*made, Span("come", _value(difference.new))]
+            result += (Span("gone", piece.old),) if piece.old else ()
+            result += (Span("come", piece.new),) if piece.new else ()
+        return result
+    result = [] if difference.change == "added" else [Span("gone", _value(difference.old))]
+    return result if difference.change == "removed" else [*result, Span("come", _value(difference.new))]
 
 
 def _value(value: Any) -> str:
@@ -86,28 +86,28 @@ def change_lines(difference: Difference, style: Style, most: int | None = _MOST_
     kept = sorted({number + off for number in touched for off in around if 0 <= number + off < len(lines)})
     # An empty line around a change shows nothing.
     kept = [number for number in kept if lines[number] or number in touched]
-    shown: list[str] = []
+    rows: list[str] = []
     for at, number in enumerate(kept):
         if at and kept[at - 1] + 1 < number and any(lines[kept[at - 1] + 1 : number]):
-            shown.append("⋮")
-        shown.append(_line(lines[number], number in touched, style))
-    if most is not None and len(shown) > most:
-        left = len(shown) - most + 1
-        shown = [*shown[: most - 1], f"… and {counted(left, 'more line')}"]
-    return shown
+            rows.append("⋮")
+        rows.append(_line(lines[number], number in touched, style))
+    if most is not None and len(rows) > most:
+        left = len(rows) - most + 1
+        rows = [*rows[: most - 1], f"… and {counted(left, 'more line')}"]
+    return rows
 
 
 def _line(line: Sequence[Span], is_touched: bool, style: Style) -> str:
-    made: list[str] = []
+    parts: list[str] = []
     for at, (mark, text) in enumerate(line):
         if mark == "same":
-            made.append(printable(_cropped(text, at == 0, at == len(line) - 1) if is_touched else _short(text)))
+            parts.append(printable(_cropped(text, at == 0, at == len(line) - 1) if is_touched else _short(text)))
             continue
         plain = printable(text)
         colour = "red" if mark == "gone" else "green"
         opening, closing = ("[-", "-]") if mark == "gone" else ("{+", "+}")
-        made.append(style(plain, colour, "bold") if style.enabled else f"{opening}{plain}{closing}")
-    return "".join(made)
+        parts.append(style(plain, colour, "bold") if style.enabled else f"{opening}{plain}{closing}")
+    return "".join(parts)
 
 
 def _cropped(text: str, is_first: bool, is_last: bool) -> str:
@@ -194,17 +194,17 @@ def _rows(whole: Sequence[Span]) -> str:
     """Return both sides line by line; what is far from any change is left out."""
     lines = spans_by_line(whole)
     touched = [number for number, line in enumerate(lines) if any(span.mark != "same" for span in line)]
-    shown: list[str] = []
+    rows: list[str] = []
     is_folded = False
     for number, line in enumerate(lines):
         if all(abs(number - near) > _CONTEXT for near in touched):
             if not is_folded:
-                shown.append('<tr class="fold"><td>⋮</td><td>⋮</td></tr>')
+                rows.append('<tr class="fold"><td>⋮</td><td>⋮</td></tr>')
             is_folded = True
             continue
         is_folded = False
-        shown.append(f"<tr><td>{_side(line, 'gone', 'del')}</td><td>{_side(line, 'come', 'ins')}</td></tr>")
-    return "".join(shown)
+        rows.append(f"<tr><td>{_side(line, 'gone', 'del')}</td><td>{_side(line, 'come', 'ins')}</td></tr>")
+    return "".join(rows)
 
 
 def _side(line: Iterable[Span], mark: Mark, element: str) -> str:

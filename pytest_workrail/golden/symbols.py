@@ -142,30 +142,30 @@ class Symbols:
         return self._names[closest] if shared.get(closest, 0) >= _RECOGNISABLE else None
 
     def _members(self, value: dict[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
-        shown: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for name, is_word in _ordered(tuple(value)):
             item: Any = value[name]
             kind = type(item)
             if not is_word:
                 if kind is str and name.endswith("Token"):
                     text = self._names.get(item) or self.token(item)
-                    shown[name] = lines(text) if "\n" in text else text
+                    result[name] = lines(text) if "\n" in text else text
                     continue
                 name = self.text(name)
             if kind is str:
                 # Nearly all texts are a few plain words: no id, no folder, no line break, no symbol's look-alike.
                 if len(item) < _PLAIN_BELOW and "/" not in item and "\n" not in item and item.isascii():
-                    shown[name] = item
+                    result[name] = item
                 else:
                     text = self.text(item, abbreviate=abbreviate)
-                    shown[name] = lines(text) if "\n" in text else text
+                    result[name] = lines(text) if "\n" in text else text
             elif kind is bool or item is None:
-                shown[name] = item
+                result[name] = item
             elif kind is dict and depth < _MAX_DEPTH:
-                shown[name] = self._members(item, abbreviate, depth + 1)
+                result[name] = self._members(item, abbreviate, depth + 1)
             else:
-                shown[name] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
-        return shown
+                result[name] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
+        return result
 
     def _minted(self, match: re.Match[str]) -> str:
         minted = match[0]
@@ -241,8 +241,8 @@ def renumbered(golden: dict[str, Any]) -> dict[str, Any]:
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
 
-    def name(found: re.Match[str]) -> str:
-        kind, number, rest = found.groups()
+    def name(match: re.Match[str]) -> str:
+        kind, number, rest = match.groups()
         if kind + number not in names:
             counts[kind] = counts.get(kind, 0) + 1
             names[kind + number] = f"{kind}{counts[kind]}"
@@ -263,9 +263,9 @@ def renumbered(golden: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(pending, dict) or "prompt" not in pending:
             return value(item)
         # A prompt comes after everything else that is said with it.
-        made = value({**item, "response": {**response, "pending": {**pending, "prompt": ""}}})
-        made["response"]["pending"]["prompt"] = value(pending["prompt"])
-        return made
+        renamed = value({**item, "response": {**response, "pending": {**pending, "prompt": ""}}})
+        renamed["response"]["pending"]["prompt"] = value(pending["prompt"])
+        return renamed
 
     exchanges = [exchange(item) for item in golden.get("transcript", ())]
     return {each: exchanges if each == "transcript" else value(item) for each, item in golden.items()}

@@ -1,4 +1,4 @@
-"""What tests claim about locks, what the record keeps, and what follows: enforced, proven, or neither."""
+"""Claims of tests about locks, the record of them, and the verdict: enforced, proven, or neither."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_claim(text: str) -> Claim | None:
 
 def tagged(text: str | None) -> list[str]:
     """Return the claims in a docstring or comment, one for each line that begins with the tag."""
-    return [found.lower() for found in _TAG.findall(text or "")]
+    return [tag.lower() for tag in _TAG.findall(text or "")]
 
 
 class ClaimReader:
@@ -212,15 +212,15 @@ def evidence_from_json(value: list[Any]) -> Evidence:
 
 def merged(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
     """Return one piece of evidence for each test. Where several processes ran it, the worst counts."""
-    found: dict[str, Evidence] = {}
+    by_test: dict[str, Evidence] = {}
     for piece in evidence:
-        known = found.get(piece.test)
+        known = by_test.get(piece.test)
         if known is None or known.ending is ItemOutcome.UNFINISHED:
-            found[piece.test] = piece
+            by_test[piece.test] = piece
         elif piece.ending is not ItemOutcome.UNFINISHED:
             worse = known if not known.counts else piece
-            found[piece.test] = replace(worse, asserted=known.asserted and piece.asserted)
-    return {test: found[test] for test in sorted(found)}
+            by_test[piece.test] = replace(worse, asserted=known.asserted and piece.asserted)
+    return {test: by_test[test] for test in sorted(by_test)}
 
 
 def not_yet_run(item: pytest.Item, claims: tuple[Claim, ...]) -> Evidence:
@@ -263,7 +263,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class LockEntry:
-    """What is on record about one lock."""
+    """The record of one lock."""
 
     text: str
     revision: int
@@ -300,8 +300,8 @@ def load_record(path: Path) -> Ok[LockRecord] | Err[str]:
     try:
         value: Any = json.loads(read_bytes(str(path)))
         if value["lockRecordVersion"] != VERSION:
-            found = value["lockRecordVersion"]
-            return Err(f"{path.name} has the unknown lock record version {found}; this program reads {VERSION}")
+            version = value["lockRecordVersion"]
+            return Err(f"{path.name} has the unknown lock record version {version}; this program reads {VERSION}")
         return Ok(LockRecord({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
     except OSError as problem:
         return Err(f"{path.name} can't be read: {problem.strerror}")
@@ -401,7 +401,7 @@ def lock_coverage(
     problems: Iterable[str] = (),
 ) -> LockCoverage:
     """Return how the locks stand, given what the tests of a run did."""
-    found = list(problems)
+    flaws = list(problems)
     known = {lock.id: lock for lock in registry.locks}
     claimed: dict[str, list[Evidence]] = {lock.id: [] for lock in registry.counting()}
     for piece in evidence:
@@ -409,14 +409,14 @@ def lock_coverage(
             lock = known.get(claim.lock_id)
             flaw = _claim_flaw(lock, claim.lock_id, claim.revision, known)
             if flaw is not None:
-                found.append(f"{flaw} in {piece.place}")
+                flaws.append(f"{flaw} in {piece.place}")
             elif lock is not None:
                 claimed[lock.id].append(piece)
-    found += _sabotage_flaws(sabotages, known)
+    flaws += _sabotage_flaws(sabotages, known)
     locks = tuple(
         _status(known[lock_id], tuple(pieces), record, sabotages) for lock_id, pieces in sorted(claimed.items())
     )
-    return LockCoverage(registry, locks, tuple(sorted(set(found))))
+    return LockCoverage(registry, locks, tuple(sorted(set(flaws))))
 
 
 def _claim_flaw(lock: Lock | None, lock_id: str, revision: int | None, known: dict[str, Lock]) -> str | None:

@@ -131,8 +131,8 @@ def _switch_on(config: pytest.Config, name: str) -> None:
         raise pytest.UsageError(f"--workrail-sabotage: {error}") from error
     except Exception as error:
         # A sabotage is the project's own code, so anything can go wrong in it.
-        said = f"{type(error).__name__}: {error}"
-        raise pytest.UsageError(f"--workrail-sabotage: {name} can't be turned on: {said}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise pytest.UsageError(f"--workrail-sabotage: {name} can't be turned on: {reason}") from error
     config.add_cleanup(stack.close)
 
 
@@ -194,7 +194,7 @@ class LockSession:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What every claiming test did, by name."""
+        """The evidence of each claiming test, by name."""
         return tuple(self._evidence[test] for test in sorted(self._evidence))
 
     @property
@@ -214,7 +214,7 @@ class LockSession:
 
 @dataclass(frozen=True, slots=True)
 class LockSummary:
-    """What is said at the end, and what makes the run fail."""
+    """The summary at the end, and the failures of the run."""
 
     lines: tuple[str, ...]
     failures: tuple[str, ...]
@@ -277,12 +277,12 @@ def _proofs(
     try_sabotage = {finding.sabotage: finding for finding in findings if finding.lock_id == lock_id}
     existing = {sabotage.name: sabotage.digest for sabotage in settings.sabotages if lock_id in sabotage.locks}
     kept = [proof for proof in entry.proofs if proof.sabotage in existing.keys() - try_sabotage.keys()]
-    found = [
+    fresh = [
         Proof(finding.sabotage, existing[finding.sabotage], *tests[finding.test])
         for finding in try_sabotage.values()
         if finding.test is not None
     ]
-    return tuple(sorted((*kept, *found)))
+    return tuple(sorted((*kept, *fresh)))
 
 
 def _save(path: Path, text: str) -> Iterator[str]:
@@ -369,9 +369,9 @@ class LockPlugin:
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         if not self.session.is_claiming(item.nodeid):
             return (yield)
-        with self._watch.watching(item) as found:
+        with self._watch.watching(item) as tally:
             result = yield
-        if found.asserted:
+        if tally.asserted:
             self.session.asserted(item.nodeid)
         return result
 
@@ -429,5 +429,5 @@ class LockPlugin:
         for line in self._closing.lines:
             terminalreporter.line(neutral(line))
         for failure in self._closing.failures:
-            shown = failure if failure.startswith(" ") else f"FAIL: {failure}"
-            terminalreporter.line(neutral(shown), red=True)
+            text = failure if failure.startswith(" ") else f"FAIL: {failure}"
+            terminalreporter.line(neutral(text), red=True)

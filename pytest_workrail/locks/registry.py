@@ -123,10 +123,10 @@ def shipped_registry() -> Registry:
 
 def _shape_problems(value: Any, problem: ValidationError) -> Iterator[RegistryProblem]:
     """Yield what does not fit the model, once for each place. Of several ways to write a member, all are named."""
-    found: dict[str, list[str]] = {}
+    by_place: dict[str, list[str]] = {}
     for error in problem.errors(include_url=False):
-        found.setdefault(_place(value, error["loc"], error["type"]), []).append(error["msg"])
-    for pointer, messages in found.items():
+        by_place.setdefault(_place(value, error["loc"], error["type"]), []).append(error["msg"])
+    for pointer, messages in by_place.items():
         yield RegistryProblem(pointer, f"{', or: '.join(messages)}. See workrail-lint schema lock-registry.")
 
 
@@ -181,7 +181,7 @@ def _is_citation(source: str) -> bool:
 
 def _is_cited(source: str, root: Path, folder: Path) -> bool:
     text = _document(source.partition("§")[0].strip(), root, folder)
-    numbers = set() if text is None else {found[1] for title in _titles(text) if (found := _NUMBERED.match(title))}
+    numbers = set() if text is None else {match[1] for title in _titles(text) if (match := _NUMBERED.match(title))}
     return text is not None and numbers.issuperset(_CITED.findall(source))
 
 
@@ -203,12 +203,12 @@ def _document(name: str, root: Path, folder: Path) -> str | None:
 def _sections(text: str) -> set[str]:
     """Return the names of all headings; where several are alike, the later ones are numbered."""
     seen: Counter[str] = Counter()
-    found: set[str] = set()
+    anchors: set[str] = set()
     for title in _titles(text):
         anchor = _anchor(title)
-        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        anchors.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
         seen[anchor] += 1
-    return found
+    return anchors
 
 
 def _titles(text: str) -> list[str]:

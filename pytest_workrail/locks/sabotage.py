@@ -119,15 +119,15 @@ def _copies(owner: Any, original: object, name: str) -> list[tuple[ModuleType, s
 
 def load_sabotages(sources: list[str], root: Path) -> list[Sabotage]:
     """Return the sabotages of modules, given by name, by file, or by a folder of files. Raises LookupError."""
-    found: dict[str, Sabotage] = {}
+    by_name: dict[str, Sabotage] = {}
     for source in sources:
         for module in _modules(source, root):
             for value in vars(module).values():
                 if isinstance(value, Sabotage):
-                    known = found.setdefault(value.name, value)
+                    known = by_name.setdefault(value.name, value)
                     if known is not value:
                         raise LookupError(f"two sabotages have the name {value.name}")
-    return list(found.values())
+    return list(by_name.values())
 
 
 def _modules(source: str, root: Path) -> Iterator[ModuleType]:
@@ -261,7 +261,7 @@ class Attempt(NamedTuple):
 
 
 class AttemptResult(NamedTuple):
-    """What came of an attempt: the test that noticed it, or why none did."""
+    """The result of an attempt: the test that noticed it, or why none did."""
 
     sabotage: str
     lock_id: str
@@ -333,11 +333,11 @@ class _Child:
     attempt: Attempt
     pid: int
     ends_at: float
-    said: bytes = b""
+    output: bytes = b""
 
     @property
     def finding(self) -> AttemptResult:
-        test, why = json.loads(self.said) if self.said else (None, _ENDLESS)
+        test, why = json.loads(self.output) if self.output else (None, _ENDLESS)
         return AttemptResult(self.attempt.sabotage, self.attempt.lock_id, test, why)
 
 
@@ -350,14 +350,14 @@ class _Pool:
         self._running = selectors.DefaultSelector()
 
     def run(self, attempts: Sequence[Attempt]) -> list[AttemptResult]:
-        found: dict[tuple[str, str], AttemptResult] = {}
+        results: dict[tuple[str, str], AttemptResult] = {}
         waiting = list(reversed(attempts))
         while waiting or self._running.get_map():
             while waiting and len(self._running.get_map()) < (os.cpu_count() or 1):
                 self._start(waiting.pop())
             for finding in self._ended():
-                found[finding.sabotage, finding.lock_id] = finding
-        return [found[attempt.sabotage, attempt.lock_id] for attempt in attempts]
+                results[finding.sabotage, finding.lock_id] = finding
+        return [results[attempt.sabotage, attempt.lock_id] for attempt in attempts]
 
     def _start(self, attempt: Attempt) -> None:
         reading, writing = os.pipe()
@@ -377,15 +377,15 @@ class _Pool:
         for key in list(self._running.get_map().values()):
             child: _Child = key.data
             if key.fd in ready:
-                said = os.read(key.fd, 65536)
-                child.said += said
-                if said:
+                output = os.read(key.fd, 65536)
+                child.output += output
+                if output:
                     continue
             elif time.monotonic() < child.ends_at:
                 continue
             else:
                 os.kill(child.pid, signal.SIGKILL)
-                child.said = b""
+                child.output = b""
             self._running.unregister(key.fd)
             os.close(key.fd)
             os.waitpid(child.pid, 0)

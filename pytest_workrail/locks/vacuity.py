@@ -46,10 +46,12 @@ def local_constants(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozens
         match node:
             case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, ast.expr() as value):
                 fixed[name] = value
-    found: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
     for _ in fixed:  # one may be made from another
-        found = frozenset(name for name, value in fixed.items() if stored[name] == 1 and not varies(value, found))
-    return found
+        constants = frozenset(
+            name for name, value in fixed.items() if stored[name] == 1 and not varies(value, constants)
+        )
+    return constants
 
 
 def varies(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
@@ -244,7 +246,7 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class AssertionTally:
-    """What is known about one test so far."""
+    """The assertions of one test so far."""
 
     __slots__ = ("asserted",)
 
@@ -281,25 +283,25 @@ class AssertionWatch:
     @contextmanager
     def watching(self, item: pytest.Item) -> Iterator[AssertionTally]:
         """Watch a test while it is called."""
-        found = AssertionTally()
+        tally = AssertionTally()
         function = _function(item)
         reading = self._reading(str(item.path))
         noted: list[str] = []
         token = NOTED.set(noted)
         try:
             if function is not None and self._is_certain(reading, function, item):
-                yield found
-                found.asserted = True
+                yield tally
+                tally.asserted = True
             elif sys.gettrace() is not None:
                 # Somebody else traces already, a debugger perhaps. What is written has to do.
-                yield found
-                found.asserted = function is not None and reading.holds(function.__code__.co_firstlineno)
+                yield tally
+                tally.asserted = function is not None and reading.holds(function.__code__.co_firstlineno)
             else:
-                with _traced(_Lines(found, lambda file: self._lines(file, item))):
-                    yield found
+                with _traced(_Lines(tally, lambda file: self._lines(file, item))):
+                    yield tally
         finally:
             NOTED.reset(token)
-        found.asserted = found.asserted or bool(noted)
+        tally.asserted = tally.asserted or bool(noted)
 
     def _is_certain(self, reading: FileReading, function: FunctionType, item: pytest.Item) -> bool:
         """Return whether a test can't pass without asserting. What a decorator does with a test is its own affair."""
@@ -347,8 +349,8 @@ def _traced(lines: _Lines) -> Iterator[None]:
 class _Lines:
     """Notices when one of the lines that count is executed, and stops looking."""
 
-    def __init__(self, found: AssertionTally, lines_of: Callable[[str], Mapping[int, str | None]]) -> None:
-        self._found = found
+    def __init__(self, tally: AssertionTally, lines_of: Callable[[str], Mapping[int, str | None]]) -> None:
+        self._found = tally
         self._lines_of = lines_of
         self._lines: dict[str, Mapping[int, str | None]] = {}
 

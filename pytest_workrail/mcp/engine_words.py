@@ -1,4 +1,4 @@
-"""What agents are told about the engine's tools. Behaviour first, then what goes wrong and what is right."""
+"""Descriptions of the engine's tools for agents. Behaviour first, then common mistakes and what to do instead."""
 
 from __future__ import annotations
 

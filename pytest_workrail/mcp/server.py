@@ -121,7 +121,7 @@ async def _leave_on_signal(tools: Toolset) -> None:
 
 
 class _Wire:
-    """What lies between the transport and the server: it answers garbage, and waits for the last answers."""
+    """The layer between transport and server: it answers garbage, and waits for the last answers."""
 
     def __init__(self) -> None:
         self._open: set[types.RequestId] = set()

@@ -93,7 +93,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a tool answers: text for the agent to read, and the same as data."""
+    """The answer of a tool: text for the agent to read, and the same as data."""
 
     text: tuple[str, ...]
     data: Mapping[str, Any]
@@ -105,7 +105,7 @@ class Toolset(Protocol):
 
     @property
     def instructions(self) -> str:
-        """What an agent is to know before it calls anything."""
+        """Return the instructions that an agent reads before its first call."""
         ...
 
     @property
@@ -190,26 +190,26 @@ class EngineTools:
 
 def _input_schema(shape: dict[str, Any], tool: ToolName, path: str) -> dict[str, Any]:
     """Return a shape in standard JSON Schema, with a description of each member."""
-    shown = {name: value for name, value in shape.items() if not name.startswith("x-")}
+    schema = {name: value for name, value in shape.items() if not name.startswith("x-")}
     name = path.rpartition(".")[2]
     if name in _FREE_OBJECTS:
-        shown["type"] = "object"
+        schema["type"] = "object"
     if path:
-        shown["description"] = MEMBERS[tool][path]
+        schema["description"] = MEMBERS[tool][path]
     if "properties" in shape:
         prefix = f"{path}." if path else ""
-        shown["properties"] = {
+        schema["properties"] = {
             member: _input_schema(inner, tool, f"{prefix}{member}") for member, inner in shape["properties"].items()
         }
         if shape["x-objectMode"] == "strict":
-            shown["additionalProperties"] = False
-        if not shown.get("required"):
-            shown.pop("required", None)
+            schema["additionalProperties"] = False
+        if not schema.get("required"):
+            schema.pop("required", None)
     if isinstance(shape.get("items"), dict):
-        shown["items"] = {key: value for key, value in shape["items"].items() if not key.startswith("x-")}
+        schema["items"] = {key: value for key, value in shape["items"].items() if not key.startswith("x-")}
     if "enum" in shape:
-        shown["type"] = "string"
-    return shown
+        schema["type"] = "string"
+    return schema
 
 
 class AuthoringTools:
@@ -233,10 +233,10 @@ class AuthoringTools:
         if problem is not None:
             return _refused(problem)
         try:
-            made = self._made(name, arguments)
+            result = self._made(name, arguments)
         except Exception as failure:  # a bug of ours is an answer too
-            made = Err(f"The tool failed unexpectedly ({type(failure).__name__}).")
-        return _refused(made.error) if isinstance(made, Err) else made.value
+            result = Err(f"The tool failed unexpectedly ({type(failure).__name__}).")
+        return _refused(result.error) if isinstance(result, Err) else result.value
 
     def leave(self) -> None:
         """Nothing was kept."""
@@ -248,18 +248,18 @@ class AuthoringTools:
         if isinstance(path, Err):
             return path
         if name == "generate":
-            made = self._generate(os.fspath(path.value))
-            return Err(str(made["error"])) if "error" in made else Ok(_data({**made, "workflow": given["path"]}))
+            report = self._generate(os.fspath(path.value))
+            return Err(str(report["error"])) if "error" in report else Ok(_data({**report, "workflow": given["path"]}))
         read = read_file(os.fspath(path.value)) if "path" in given else Ok(_bytes(given["text"]))
         if isinstance(read, Err):
             return Err(f"{given['path']} can't be read.")
         sources = project_sources(os.fspath(path.value.parent))
         if isinstance(sources, Err):
             return sources
-        shown = given.get("path", "workflow.json")
+        filename = given.get("path", "workflow.json")
         if name == "check":
-            report = check_text(read.value, shown, target=given.get("target", "engine"), **sources.value._asdict())
-            return Ok(_data({"findings": [_finding(each) for each in report.findings]}))
+            checked = check_text(read.value, filename, target=given.get("target", "engine"), **sources.value._asdict())
+            return Ok(_data({"findings": [_finding(each) for each in checked.findings]}))
         compiled = compile_workflow(read.value, **sources.value._asdict())
         if isinstance(compiled, Err):
             return Ok(_data({"compiles": False, "findings": [_finding(each) for each in compiled.error]}, failed=True))

@@ -66,8 +66,8 @@ class Workrail:
     ) -> Run:
         """Run a workflow with an agent, by default the automatic one."""
         __tracebackhide__ = True
-        made = api.run(self._compiled(workflow, options), agent, mode, profile, **options)
-        return self._attached(made)
+        result = api.run(self._compiled(workflow, options), agent, mode, profile, **options)
+        return self._attached(result)
 
     def compare(
         self,
@@ -78,9 +78,9 @@ class Workrail:
     ) -> Comparison:
         """Run a workflow or a scenario file under both profiles and show where they differ."""
         __tracebackhide__ = True
-        found = self._found(workflow)
-        is_scenario = isinstance(found, Path) and found.name.endswith(SCENARIO_ENDING)
-        both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
+        source = self._found(workflow)
+        is_scenario = isinstance(source, Path) and source.name.endswith(SCENARIO_ENDING)
+        both = api.compare(source if is_scenario else self._compiled(source, options), agent, mode, **options)
         return Comparison(self._attached(both.reference), self._attached(both.locked))
 
     def lifecycle(self, workflow: Source, fixtures: Fixtures, **options: Unpack[LifecycleOptions]) -> LifecycleResult:
@@ -90,8 +90,8 @@ class Workrail:
             compiled = self._compiled(workflow, {})
         except api.WorkflowInvalid as invalid:
             return compilation_failed(invalid)
-        made = run_lifecycle(compiled, fixtures, **options)
-        return made if made.run is None else replace(made, run=self._attached(made.run))
+        result = run_lifecycle(compiled, fixtures, **options)
+        return result if result.run is None else replace(result, run=self._attached(result.run))
 
     def session(
         self, path: str | os.PathLike[str], session_id: str | None = None, profile: ProfileName = "reference"
@@ -121,14 +121,14 @@ class Workrail:
         __tracebackhide__ = True
         if isinstance(workflow, CompiledWorkflow):
             return workflow
-        found = self._found(workflow)
-        folder = found.parent if isinstance(found, Path) else self._folder
+        source = self._found(workflow)
+        folder = source.parent if isinstance(source, Path) else self._folder
         sources = project_sources(os.fspath(folder))
         if isinstance(sources, Err):
             raise pytest.UsageError(sources.error)
         given: dict[str, Any] = sources.value._asdict()
         given |= {name: options[name] for name in given if name in options}  # type: ignore[literal-required]
-        return api.compile(found, **{name: self._path(value) for name, value in given.items()})
+        return api.compile(source, **{name: self._path(value) for name, value in given.items()})
 
     def _found(self, workflow: Source) -> Source:
         if isinstance(workflow, bytes | Mapping | CompiledWorkflow):

@@ -9,7 +9,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from pytest_workrail.golden.records import add_options as golden_options
+from pytest_workrail.golden.golden_records import add_options as golden_options
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, SESSION_WORKFLOWS, SESSIONS
 
 MARKER = "workrail: a scenario, a workflow from workrail_auto or a session from workrail_sessions"
@@ -68,11 +68,11 @@ def configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Worker(config), "workrail-worker")
         return
     if config.getoption("workrail_record") is not None and not config.getoption("collectonly"):
-        from pytest_workrail.plugin.records import Recorder
+        from pytest_workrail.plugin.suite_records import Recorder
 
         config.pluginmanager.register(Recorder(config), "workrail-recorder")
     if config.getoption("workrail_html") is not None and not config.getoption("collectonly"):
-        from pytest_workrail.plugin.records import StudioPage
+        from pytest_workrail.plugin.suite_records import StudioPage
 
         config.pluginmanager.register(StudioPage(config), "workrail-studio")
     if config.getini(AUTO_WORKFLOWS):
@@ -260,7 +260,7 @@ def _configure_coverage(config: pytest.Config) -> None:
 
         config.pluginmanager.register(CoveragePlugin(config), "workrail-coverage")
     if option("workrail_runs_json") is not None or option("workrail_html") is not None:
-        from pytest_workrail.plugin.records import RunsPlugin
+        from pytest_workrail.plugin.suite_records import RunsPlugin
 
         config.pluginmanager.register(RunsPlugin(config), "workrail-runs")
     if option("workrail_locks"):

@@ -1,4 +1,4 @@
-"""What pytest shows of a failure: neutralised, and with what the run did last.
+"""Reports of failures: neutralised, and with the last actions of the run.
 
 Terminal, junitxml and other reporters all print what the report keeps, so this is the one place to neutralise it.
 """
@@ -43,11 +43,11 @@ def explanation(run: object, op: str, left: object, right: object, in_full: bool
     """Return the comparison, how the run ended, and its last turns; None when this is about something else."""
     if not isinstance(run, Run):
         return None
-    shown = [f"{_plain(left)!r} {op} {_plain(right)!r}", f"the run ended as {run.status}: {run.ending.why}"]
-    shown += [f"blockers: {_counted(run.blockers)}"] if run.blockers else []
-    shown += [f"gaps: {_counted(run.gaps)}"] if run.gaps else []
+    lines = [f"{_plain(left)!r} {op} {_plain(right)!r}", f"the run ended as {run.status}: {run.ending.why}"]
+    lines += [f"blockers: {_counted(run.blockers)}"] if run.blockers else []
+    lines += [f"gaps: {_counted(run.gaps)}"] if run.gaps else []
     turns = exchange_lines(run.transcript, len(run.transcript.exchanges) if in_full else _LAST_TURNS)
-    return shown + [line if in_full or len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…" for line in turns]
+    return lines + [line if in_full or len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…" for line in turns]
 
 
 def _counted(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What the processes of a parallel run exchange. Registered only if xdist is active."""
+"""Messages between the processes of a parallel run. Registered only if xdist is active."""
 
 from __future__ import annotations
 

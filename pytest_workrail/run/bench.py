@@ -56,7 +56,7 @@ class Declared(Struct, frozen=True):
 
 
 class Setup(Struct, frozen=True):
-    """What a run starts with. The seed decides about ids and tokens, and about nothing else."""
+    """The start of a run. The seed decides about ids and tokens, and about nothing else."""
 
     ir: dict[str, Any]
     profile: ProfileName | Profile = "reference"

@@ -1,4 +1,4 @@
-"""What a run leaves behind, read from the log as it grows: where it is, each attempt at a step, and how it ended."""
+"""The history of a run, read from the log as it grows: its position, each attempt at a step, and its end."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from pytest_workrail.engine.model.events import (
     NotesPayload,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
-from pytest_workrail.engine.projections.facts import (
+from pytest_workrail.engine.projections.incremental import of_kind
+from pytest_workrail.engine.projections.session_facts import (
     Lineage,
     effective_preferences,
     node_context,
     project_gaps,
     skipped_of,
 )
-from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.protocol.advance_outcome import asks_questions, decides_together, question_patch
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, merged, read_continue
 from pytest_workrail.engine.tokens.issuer import NodeAddress
@@ -145,7 +145,7 @@ class History:
 
     @property
     def skipped(self) -> tuple[dict[str, Json], ...]:
-        """What selections passed over: the first of each step and reason."""
+        """Return the steps that selections passed over: the first of each step and reason."""
         return tuple(self._skipped.values())
 
     @property
@@ -193,7 +193,7 @@ class History:
                 self._choose(origin, None, view, added, exchange)
 
     def _note_skipped(self, view: StepView, added: Sequence[Event], exchange: Exchange) -> None:
-        """What the selection of an advance passed over: as it is on record, or found out where nothing records it."""
+        """Record the steps that an advance passed over, from the log or, failing that, from the selection."""
         match view.profile.unset_condition:
             case UnsetCondition.ASK:
                 traces = [event.data for event in added if isinstance(event, DecisionTraceAppended)]
@@ -207,7 +207,7 @@ class History:
                 pass
 
     def tell(self, chosen: Ok[Selection] | Err[InterpreterError], context: Mapping[str, Any]) -> None:
-        """What a selection passed over, whether or not it found a step."""
+        """Record the steps that a selection passed over, whether or not it found a step."""
         match chosen:
             case Ok(Selection(passed=passed)) | Err(LoopVariableUnset(passed=passed)):
                 self.pass_over(each.skipped(context).to_wire() for each in passed)

@@ -1,4 +1,4 @@
-"""What the parts of the plugin share about a pytest session: its stash, how tests end, and what they compared.
+"""State of a pytest session that the parts of the plugin share: its stash, test outcomes, comparisons.
 
 A test passed when setup, call and teardown did, and nobody expected it to fail.
 """

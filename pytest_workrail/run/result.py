@@ -1,4 +1,4 @@
-"""What a test gets back from a run, the run in a few lines, and matchers for what may differ between goldens."""
+"""The result of a run, its outline in a few lines, and matchers for values that may differ between goldens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ValueKind(Struct, frozen=True):
 
     @property
     def symbol(self) -> str:
-        """What a golden has in place of the value."""
+        """The symbol that stands for the value in a golden."""
         return f"«ANY {self.name}»"
 
 
@@ -354,7 +354,7 @@ class Run(Struct, frozen=True, eq=False):
 
     @property
     def outputs(self) -> dict[str, dict[str, Json]]:
-        """What each step submitted, by step id: `notes` and `artifacts`. Of several visits, the last one."""
+        """The submission of each step, by step id: `notes` and `artifacts`. Of several visits, the last one."""
         return {output["step"]: _without_names(output) for output in self._final_list("outputs")}
 
     @property

@@ -169,7 +169,7 @@ def preferences_of(given: Preferences | Mapping[str, str] | None) -> Preferences
 
 
 class Sources(TypedDict, total=False):
-    """What a workflow is compiled with: paths or loaded data."""
+    """The inputs of a compilation: paths or loaded data."""
 
     catalog: object
     routines: object
@@ -177,7 +177,7 @@ class Sources(TypedDict, total=False):
 
 
 class Options(Sources, total=False):
-    """What else a run can be given."""
+    """Further options of a run."""
 
     risk: RiskPolicy | None  # how much the run may take upon itself; by default as fits the mode
     context: Mapping[str, Json]  # what it starts with

@@ -223,7 +223,7 @@ def member_faults(
 
 
 class PlayedScenario(NamedTuple):
-    """What came of a scenario. `golden` is None where the scenario wants none or did not hold."""
+    """The result of a scenario. `golden` is None where the scenario wants none or did not hold."""
 
     scenario: ScenarioDocument
     faults: tuple[Fault, ...]

@@ -34,7 +34,7 @@ class Shown:
 
 
 class Subject(ABC):
-    """What scenarios are generated for."""
+    """The subject of generated scenarios."""
 
     ident: str
     member: str  # of a scenario, for the content

@@ -90,10 +90,10 @@ def _versions(config: pytest.Config) -> dict[str, Any]:
     known: dict[str, Any] | None = config.stash.get(_VERSIONS, None)
     if known is None:
         named = [os.fspath(config.rootpath / name) for name in config.getini(SESSION_WORKFLOWS)]
-        found = versions_below(named or [os.fspath(config.rootpath)])
-        if isinstance(found, Err):
-            raise SessionBroken(f"{found.error}; {SESSION_WORKFLOWS} says which workflows are meant")
-        known = config.stash[_VERSIONS] = found.value
+        loaded = versions_below(named or [os.fspath(config.rootpath)])
+        if isinstance(loaded, Err):
+            raise SessionBroken(f"{loaded.error}; {SESSION_WORKFLOWS} says which workflows are meant")
+        known = config.stash[_VERSIONS] = loaded.value
     return known
 
 

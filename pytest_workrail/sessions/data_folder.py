@@ -54,12 +54,12 @@ class DataFolder:
             entries = list(os.scandir(os.path.join(self.root, SESSIONS)))
         except OSError:
             return []
-        found = [
+        sessions = [
             _found(entry.name, entry.path)
             for entry in entries
             if SESSION_NAME.fullmatch(entry.name) and (entry.is_symlink() or entry.is_dir())
         ]
-        return sorted(found, key=lambda each: (-each.modified_ms, each.session_id))
+        return sorted(sessions, key=lambda each: (-each.modified_ms, each.session_id))
 
     def log(self, session_id: str) -> SessionLog | None:
         """The log, where it is known without reading files."""

@@ -21,7 +21,7 @@ STATUSES = ("complete", "complete_with_gaps", "in_progress", "blocked", "gate", 
 
 
 class Summary(NamedTuple):
-    """What `list` shows of a session. Counts are those of all its runs; the rest is about the one started last."""
+    """The line of `list` for a session. Counts cover all its runs; the rest is about the latest one."""
 
     session: str
     workflow_id: str = ""
@@ -63,10 +63,10 @@ class Summary(NamedTuple):
 
 def summaries(folder: DataFolder, *, use_cache: bool = True) -> list[Summary]:
     """Return every session, the newest first. The cache lies in the user's cache folder, never in the data folder."""
-    found = folder.sessions()
+    sessions = folder.sessions()
     cache = Cache(folder.root if use_cache else None, f"sessions {_FORMAT} {VERSION}")
-    listed = list(_summaries(folder, found, cache))
-    known = {each.session_id for each in found}
+    listed = list(_summaries(folder, sessions, cache))
+    known = {each.session_id for each in sessions}
     gone = [name for name in cache.entries if name not in known]
     for name in gone:
         del cache.entries[name]
@@ -75,9 +75,9 @@ def summaries(folder: DataFolder, *, use_cache: bool = True) -> list[Summary]:
     return sorted(listed, key=lambda each: (-each.ended_ms, each.session))
 
 
-def _summaries(folder: DataFolder, found: list[FoundSession], cache: Cache) -> Iterator[Summary]:
+def _summaries(folder: DataFolder, sessions: list[FoundSession], cache: Cache) -> Iterator[Summary]:
     snapshots: Snapshots | None = None
-    for each in found:
+    for each in sessions:
         kept = cache.get(each.session_id, each.fingerprint)
         summary = None if kept is None else _kept(kept.result.record)
         if summary is None:

@@ -1,4 +1,4 @@
-"""What the agent read at each node, rebuilt from the pinned workflow by our engine."""
+"""The prompt that the agent read at each node, rebuilt from the pinned workflow by our engine."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def node_prompts(
     session = view_session(SessionId(story.session_id), story.log.truth)
     if isinstance(session, Err):
         return Err(session.error.message)
-    found: dict[int, dict[str, Any]] = {}
+    by_number: dict[int, dict[str, Any]] = {}
     for node in story.nodes:
         then = session.value.as_of(node.index)
         run = None if isinstance(then, Err) else then.value.runs.get(story.run_id)
         if isinstance(then, Err) or run is None:
-            found[node.number] = {"problem": "(the log can't be read up to here)"}
+            by_number[node.number] = {"problem": "(the log can't be read up to here)"}
             continue
         opened = open_node(loader, then.value, run, run.nodes[node.node_id])
         if isinstance(opened, Err):
-            found[node.number] = {"problem": f"({opened.error.message})"}
+            by_number[node.number] = {"problem": f"({opened.error.message})"}
             continue
         pending = render(response_format, opened.value)
         if pending is not None:
-            found[node.number] = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
-    return Ok(found)
+            by_number[node.number] = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
+    return Ok(by_number)

@@ -26,7 +26,7 @@ from pytest_workrail.sessions.replay import (
     Judgement,
     Recorded,
     answered_steps,
-    judge,
+    compare_run,
     recorded_runs,
     reproduce,
 )
@@ -40,8 +40,8 @@ _MAX_TURNS = 2_000
 _UNDER_WAY = ("in_progress", "blocked")
 
 
-class JudgedSession(Struct, frozen=True):
-    """What became of a session: a judgement for each run, or why there is none."""
+class ReplayedSession(Struct, frozen=True):
+    """The result for a session: a judgement for each run, or why there is none."""
 
     session: str
     judgements: tuple[Judgement, ...] = ()
@@ -50,30 +50,30 @@ class JudgedSession(Struct, frozen=True):
     concerns: bool = False  # whether it is known that the session is of one of the versions
 
 
-def judge_session(
+def replay_session(
     folder: DataFolder, session_id: str, versions: Mapping[str, Version], profile: ProfileName = "reference"
-) -> JudgedSession:
+) -> ReplayedSession:
     """Every run of a session on the version that its workflow has now; runs of other workflows are left out."""
-    found = stories(folder, session_id)
-    left_out = tuple(story.workflow_id for story in found if story.workflow_id not in versions)
-    if found and len(left_out) == len(found):
-        return JudgedSession(session_id, left_out=left_out)
+    all_runs = stories(folder, session_id)
+    left_out = tuple(story.workflow_id for story in all_runs if story.workflow_id not in versions)
+    if all_runs and len(left_out) == len(all_runs):
+        return ReplayedSession(session_id, left_out=left_out)
     runs = recorded_runs(folder, session_id, profile)
     if isinstance(runs, Err):
-        return JudgedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(found))
+        return ReplayedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(all_runs))
     concerned = [run for run in runs.value if run.story.workflow_id in versions]
 
-    judgements = tuple(judge_run(run, versions[run.story.workflow_id]) for run in concerned)
-    return JudgedSession(session_id, judgements, left_out, concerns=True)
+    judgements = tuple(replay_on_version(run, versions[run.story.workflow_id]) for run in concerned)
+    return ReplayedSession(session_id, judgements, left_out, concerns=True)
 
 
-def judge_run(run: Recorded, version: Version) -> Judgement:
+def replay_on_version(run: Recorded, version: Version) -> Judgement:
     """One run on one version."""
     story = run.story
     ir = version.ir_for(run.pinned.is_engines)
     if ir is None:
         return Judgement(story.session_id, story.workflow_id, "invalid", None, version.problem, pending=run.step)
-    judgement = judge(run, ir)
+    judgement = compare_run(run, ir)
     if judgement.verdict == "breaks" or story.status not in _UNDER_WAY:
         return judgement
     return _under_way(judgement, run, ir)
@@ -102,7 +102,7 @@ class _Continuing(Auto):
 
 
 def _obstacle(run: Recorded, ir: dict[str, Any]) -> str | None:
-    """What keeps the run from its end on a version; None when nothing does."""
+    """Return the reason why the run can't reach its end on a version; None when it can."""
     scenario = scenario_of(run, "", Redactor(()))
     if any(turn["step"] is None for turn in scenario["agent"]["turns"]):  # a snapshot that was damaged or forged
         return "the log does not say at which step a call was made"
@@ -189,17 +189,17 @@ class RecordedSession(Struct, frozen=True):
     @property
     def context(self) -> dict[str, Any]:
         """The context as it was last set."""
-        found = self.recorded.story.initial_context
+        context = self.recorded.story.initial_context
         for beat in self.recorded.story.beats:
             if isinstance(beat, Advance | ContextChange) and beat.full_context is not None:
-                found = beat.full_context
-        return dict(found)
+                context = beat.full_context
+        return dict(context)
 
     def notes(self, step: str) -> tuple[str, ...]:
         """The notes that were accepted at a step, in order."""
         story = self.recorded.story
-        found = (each.notes for each in story.advances if story.node(each.source).step == step)
-        return tuple(notes for notes in found if notes is not None)
+        submitted = (each.notes for each in story.advances if story.node(each.source).step == step)
+        return tuple(notes for notes in submitted if notes is not None)
 
     def artifacts(self, step: str) -> tuple[Any, ...]:
         """Everything else that was submitted at a step, in order."""
@@ -212,7 +212,7 @@ class RecordedSession(Struct, frozen=True):
         """The verdict on another version of the workflow; without one, on the version it was pinned to."""
         if workflow is not None:
             version = workflow if isinstance(workflow, Version) else load_version(Path(workflow))
-            return judge_run(self.recorded, version)
+            return replay_on_version(self.recorded, version)
         reproduction = reproduce(self.recorded)
         story = self.recorded.story
         if reproduction.parts_at is None:

@@ -89,7 +89,7 @@ def scenario_of(run: Recorded, workflow: str, redactor: Redactor) -> dict[str, A
 
 
 def filled_in(scenario: dict[str, Any]) -> tuple[str, ...]:
-    """What a scenario says about what the log did not hold."""
+    """Return the lines of a scenario about turns that the log did not hold."""
     return tuple(line for line in str(scenario["description"]).split("\n") if line.startswith("Turn "))
 
 
@@ -324,14 +324,14 @@ class LiveRecorder:
             workflow = self._workflows.get(run.story.workflow_id)
             if workflow is None:
                 return Err(f"its workflow {run.story.workflow_id} is not served")
-            made = record(run, self._folder, workflow, Redactor(self._rules), force=True)
-            if isinstance(made, Err):
-                return made
-            if made.value.transcript is not None:
-                self._coverage.record(made.value.path.name, made.value.transcript)
-                self._coverage.test_finished(made.value.path.name, passed=True)
-            verdict = "" if made.value.problem is None else f" (does not pass: {made.value.problem})"
-            names.append(f"{made.value.path.name}{verdict}")
+            recorded = record(run, self._folder, workflow, Redactor(self._rules), force=True)
+            if isinstance(recorded, Err):
+                return recorded
+            if recorded.value.transcript is not None:
+                self._coverage.record(recorded.value.path.name, recorded.value.transcript)
+                self._coverage.test_finished(recorded.value.path.name, passed=True)
+            verdict = "" if recorded.value.problem is None else f" (does not pass: {recorded.value.problem})"
+            names.append(f"{recorded.value.path.name}{verdict}")
         covered = files.write(self._folder / COVERAGE_FILE, document(self._coverage.tally).encode())
         if isinstance(covered, Err):
             return Err(f"{COVERAGE_FILE} can't be written: {covered.error}")

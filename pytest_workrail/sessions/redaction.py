@@ -1,4 +1,4 @@
-"""What is taken out of a recorded session before it becomes a file of a project, and what is put in its place.
+"""Redaction of a recorded session before it becomes a file of a project.
 
 Each rule has a name and can be left out; a project can add its own. What takes the place of a text keeps its shape, as
 far as steps look at it: a commit id stays 40 hexadecimal digits, and equal ids stay equal.
@@ -129,8 +129,8 @@ def chosen_rules(added: Iterable[str], left_out: Iterable[str]) -> Ok[list[Rule]
 
 def own_rule(given: str) -> Ok[TextRule] | Err[str]:
     """A rule of the user's: a regular expression, or `NAME=` before it."""
-    name, found, pattern = given.partition("=")
-    if not found or not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", name):
+    name, separator, pattern = given.partition("=")
+    if not separator or not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", name):
         name, pattern = "own", given
     try:
         return Ok(TextRule(name, f"replaces {pattern}", re.compile(pattern)))
@@ -196,17 +196,17 @@ class Redactor(Struct):
         return text
 
     def _replacement(self, rule: TextRule, match: re.Match[str]) -> str:
-        found = match[0]
-        put = self._put(rule, found)
-        self.counts[rule.name] += put != found
+        text = match[0]
+        put = self._put(rule, text)
+        self.counts[rule.name] += put != text
         return put
 
-    def _put(self, rule: TextRule, found: str) -> str:
+    def _put(self, rule: TextRule, text: str) -> str:
         match rule.shape:
             case "sha":
-                return self._shas.setdefault(found, f"{len(self._shas) + 1:040x}")
+                return self._shas.setdefault(text, f"{len(self._shas) + 1:040x}")
             case "path":
-                kept = found.rstrip("/\\")
+                kept = text.rstrip("/\\")
                 last = re.split(r"[/\\]", kept)[-1]
                 return "/workspace" if kept in self.roots or _HOME.fullmatch(kept) else f"/workspace/{last}"
             case _:

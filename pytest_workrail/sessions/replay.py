@@ -27,7 +27,7 @@ Verdict: TypeAlias = Literal["same", "differs", "breaks", "invalid"]
 
 
 class Pinned(Struct, frozen=True):
-    """What a run was pinned to: its IR, and the onboarding step where the run had one."""
+    """The pinned workflow of a run: its IR, and the onboarding step where the run had one."""
 
     ir: dict[str, Any]
     onboarding: dict[str, str] | None
@@ -45,7 +45,7 @@ class Pinned(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """What became of a session on another version."""
+    """The verdict on a session that was replayed on another version."""
 
     session: str
     workflow_id: str
@@ -63,17 +63,17 @@ class Judgement(Struct, frozen=True):
 
 def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
     """The workflow that a run was pinned to, by the public engine or by ours."""
-    found = folder.pinned_workflow(workflow_hash)
-    if isinstance(found, Err):
-        return found
-    if not is_pin(found.value):
-        return _own_pin(found.value)
-    compiled = compile_pin(found.value)
+    stored = folder.pinned_workflow(workflow_hash)
+    if isinstance(stored, Err):
+        return stored
+    if not is_pin(stored.value):
+        return _own_pin(stored.value)
+    compiled = compile_pin(stored.value)
     if isinstance(compiled, Err):
         return Err(f"the pinned workflow can't run here: {compiled.error}")
     pin = compiled.value
     onboarding = None if pin.onboarding is None else {"title": pin.onboarding.title, "prompt": pin.onboarding.prompt}
-    return Ok(Pinned(pin.ir, onboarding, pin.definition if pin.is_source else found.value, True))
+    return Ok(Pinned(pin.ir, onboarding, pin.definition if pin.is_source else stored.value, True))
 
 
 def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
@@ -91,8 +91,8 @@ def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
 
 def program_of(ir: dict[str, Any], profile: ProfileName = "reference") -> Ok[Program] | Err[str]:
     """Return an IR, ready to run."""
-    made = frozen(ir, onboarding=False)
-    return Err(made.error.message) if isinstance(made, Err) else Ok(Program(*made.value, profile_of(profile)))
+    pin = frozen(ir, onboarding=False)
+    return Err(pin.error.message) if isinstance(pin, Err) else Ok(Program(*pin.value, profile_of(profile)))
 
 
 class Recorded(Struct, frozen=True):
@@ -124,11 +124,11 @@ def recorded_runs(
     folder: DataFolder, session_id: str, profile: ProfileName = "reference"
 ) -> Ok[list[Recorded]] | Err[str]:
     """The runs of a session that can be played again, made by an engine with this profile."""
-    found = stories(folder, session_id)
-    if not found:
+    all_runs = stories(folder, session_id)
+    if not all_runs:
         return Err("the log holds no run")
     runs = []
-    for story in found:
+    for story in all_runs:
         if not story.nodes:
             return Err(story.damage or "the run has no nodes")
         pinned = pinned_of(folder, story.workflow_hash)
@@ -157,7 +157,7 @@ class Reproduction(Struct, frozen=True):
 
 
 def recorded_outcomes(script: Script) -> list[Outcome]:
-    """What the log says about the start and each submission."""
+    """Return the recorded outcomes of the start and of each submission."""
     return [script.started, *(action.recorded for action in script.actions if isinstance(action, SubmitStep))]
 
 
@@ -196,7 +196,7 @@ def _outcomes(run: Recorded, ir: dict[str, Any]) -> Iterator[Outcome]:
                 yield outcome
 
 
-def judge(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -> Judgement:
+def compare_run(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -> Judgement:
     """Play a run on another version, as far as our engine reproduces the recording at all.
 
     `base` is the run on the version it was pinned to, where that has been played already.
@@ -263,7 +263,7 @@ def _reason(before: Outcome, now: Outcome, ir: dict[str, Any]) -> str:
     ids = {step["id"] for top in ir["steps"] for step in (top.get("body", ()) if top["type"] == "loop" else (top,))}
     was, came = described(before), described(now)
     if now.kind == "error":
-        return f"the engine now refuses the call: {now.shown.get('message', came)}"
+        return f"the engine now refuses the call: {now.answer.get('message', came)}"
     if now.kind == "blocked" and before.kind != "blocked":
         return f"the step no longer accepts the recorded output: {came}; it was {was}"
     if before.kind == "blocked" and now.kind != "blocked":
@@ -285,18 +285,18 @@ _MEMBERS = {"prompt": "prompt", "title": "title", "agentRole": "agent role", "mo
 
 
 def shown_differences(before: Outcome, now: Outcome) -> list[str]:
-    """What an agent sees differently although the run takes the same way."""
-    found = []
-    one, other = before.shown.get("pending"), now.shown.get("pending")
+    """Return the differences that an agent sees although the run takes the same path."""
+    differences = []
+    one, other = before.answer.get("pending"), now.answer.get("pending")
     if isinstance(one, dict) and isinstance(other, dict):
-        found += [
+        differences += [
             f"the {noun} of step {before.pending} changed"
             for member, noun in _MEMBERS.items()
             if one.get(member) != other.get(member)
         ]
     for member in ("nextIntent", "preferences", "references", "stepContext", "gateKind"):
-        if before.shown.get(member) != now.shown.get(member):
-            found.append(f"{member} changed at step {before.pending or 'the end'}")
-    if before.shown.get("blockers") != now.shown.get("blockers"):
-        found.append(f"the blockers of step {before.pending} are worded differently")
-    return found
+        if before.answer.get(member) != now.answer.get(member):
+            differences.append(f"{member} changed at step {before.pending or 'the end'}")
+    if before.answer.get("blockers") != now.answer.get("blockers"):
+        differences.append(f"the blockers of step {before.pending} are worded differently")
+    return differences

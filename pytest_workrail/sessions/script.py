@@ -39,13 +39,13 @@ _PLACEHOLDER = "(The log does not hold these notes.)"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call came to. `shown` is everything that an agent saw, tokens aside."""
+    """The outcome of a call. `answer` is everything that an agent saw, tokens aside."""
 
     kind: str  # ok, blocked, gate_checkpoint, error
     pending: str | None
     is_complete: bool
     codes: tuple[str, ...] = ()
-    shown: dict[str, Any] = field(default_factory=dict, compare=False)
+    answer: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 class SubmitStep(Struct, frozen=True):
@@ -109,7 +109,7 @@ def _preferences(effective: EffectivePreferences) -> dict[str, str]:
 
 
 def recorded_outcome(node: StoryNode) -> Outcome:
-    """What the engine answered with when it made a node."""
+    """Return the engine's answer when it created a node."""
     if node.snapshot is None:
         return Outcome("unknown", None, False)
     if node.kind == "gate_checkpoint":
@@ -300,15 +300,15 @@ class Player:
 
 
 def outcome_of(response: dict[str, Any], is_error: bool) -> Outcome:
-    """What an answer says, without its tokens."""
-    shown = {name: value for name, value in response.items() if name not in _TOKENS}
+    """Return the outcome in an answer, without its tokens."""
+    visible = {name: value for name, value in response.items() if name not in _TOKENS}
     if is_error:
-        return Outcome("error", None, False, (str(response.get("code")),), shown)
+        return Outcome("error", None, False, (str(response.get("code")),), visible)
     answer = answer_kind(response)
     if answer == "gated":
-        return Outcome("gate_checkpoint", str(response["stepId"]), False, (), shown)
+        return Outcome("gate_checkpoint", str(response["stepId"]), False, (), visible)
     pending = response.get("pending")
     report = response.get("blockers")
     codes = tuple(str(each["code"]) for each in report["blockers"]) if isinstance(report, dict) else ()
     step = str(pending["stepId"]) if isinstance(pending, dict) else None
-    return Outcome("blocked" if answer == "blocked" else "ok", step, answer == "complete", codes, shown)
+    return Outcome("blocked" if answer == "blocked" else "ok", step, answer == "complete", codes, visible)

@@ -32,7 +32,7 @@ from pytest_workrail.engine.model.lenient import ANY_RECORDS, ANY_SNAPSHOTS, Any
 from pytest_workrail.engine.model.manifest import ManifestRecord, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
-from pytest_workrail.engine.projections.facts import run_status
+from pytest_workrail.engine.projections.session_facts import run_status
 from pytest_workrail.engine.store.log import (
     altered_segment,
     missing_segment,
@@ -53,7 +53,7 @@ _MAX_TITLE = 120
 
 
 class SessionLog(Struct, frozen=True):
-    """What was read. `damage` is the first thing wrong; everything before it is in `events`."""
+    """A log as read. `damage` is the first problem; everything before it is in `events`."""
 
     session_id: str
     events: tuple[AnyEvent, ...] = ()

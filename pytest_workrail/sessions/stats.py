@@ -27,7 +27,7 @@ _OPEN = ("in_progress", "blocked", "gate")
 
 
 class StepStats(Struct):
-    """What happened at one step, over all sessions."""
+    """The statistics of one step, over all sessions."""
 
     visits: int = 0  # arrivals, of which a loop makes several
     calls: int = 0  # submissions, accepted or not
@@ -107,17 +107,17 @@ class WorkflowStats(Struct):
         }
 
     def to_mend(self) -> list[str]:
-        """What an author should look at first, the most frequent trouble before the rest."""
-        found: list[tuple[int, str]] = []
+        """Return what an author should fix first, most frequent first."""
+        troubles: list[tuple[int, str]] = []
         for name, step in self.steps.items():
             for code, count in step.blockers.items():
-                found.append((count, f"step {name} was blocked by {code} {times(count)}"))
+                troubles.append((count, f"step {name} was blocked by {code} {times(count)}"))
             if step.abandoned:
-                found.append((step.abandoned, f"{_sessions(step.abandoned)} stopped at step {name}"))
+                troubles.append((step.abandoned, f"{_sessions(step.abandoned)} stopped at step {name}"))
         for name, loop in self.loops.items():
             if loop.hit_bound:
-                found.append((loop.hit_bound, f"loop {name} ended only by its bound {times(loop.hit_bound)}"))
-        return [text for _, text in sorted(found, key=lambda each: (-each[0], each[1]))[:10]]
+                troubles.append((loop.hit_bound, f"loop {name} ended only by its bound {times(loop.hit_bound)}"))
+        return [text for _, text in sorted(troubles, key=lambda each: (-each[0], each[1]))[:10]]
 
 
 def times(count: int) -> str:
@@ -151,12 +151,12 @@ def count_sessions(folder: DataFolder, session_ids: Iterable[str], workflow: str
     bounds = _Bounds(folder)
     for session_id in session_ids:
         log = read_log(folder, session_id)
-        found = [each for each in stories(folder, session_id, log) if workflow in (None, each.workflow_id)]
-        if not found and workflow is not None:
+        all_runs = [each for each in stories(folder, session_id, log) if workflow in (None, each.workflow_id)]
+        if not all_runs and workflow is not None:
             continue
         statistics.unknown_events += log.unknown
-        statistics.damaged += any(each.damage for each in found) or not found
-        for story in found:
+        statistics.damaged += any(each.damage for each in all_runs) or not all_runs
+        for story in all_runs:
             _count(statistics.workflows.setdefault(story.workflow_id, WorkflowStats()), story, bounds)
     return statistics
 
@@ -229,7 +229,7 @@ def _skipped_step(entry: TraceEntry) -> str | None:
 
 
 class _Bounds:
-    """What the pinned workflows say about their loops; remembered, because sessions share them."""
+    """The loop bounds of the pinned workflows; cached, because sessions share them."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder

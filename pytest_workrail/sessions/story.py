@@ -1,4 +1,4 @@
-"""What happened in a run, in the order in which it happened: the nodes, and what led from one to the next.
+"""The story of a run in order: the nodes, and what led from one to the next.
 
 A node is numbered by its place in the log, from 1. The number is how people and scenarios name it, because a run of the
 same calls makes its nodes in the same order.
@@ -39,12 +39,12 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import NodeId, RunId
 from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
-from pytest_workrail.engine.model.places import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot, RetryableBlock
+from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.facts import project_gaps
+from pytest_workrail.engine.projections.session_facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.session_log import SessionLog, Snapshots, read_log, session_status
 from workrail_lint.base import js
@@ -95,7 +95,7 @@ class StoryNode(Struct):
 
     @property
     def block(self) -> Block | None:
-        """What blocks the pending step."""
+        """The block of the pending step."""
         state = None if self.snapshot is None else self.snapshot.state
         return state.blocked if isinstance(state, BlockedState) else None
 
@@ -518,11 +518,11 @@ def defects_of(folder: DataFolder, story: Story) -> tuple[KnownDefect, ...]:
 
 
 def _ids(steps: Any) -> list[str]:
-    found: list[str] = []
+    ids: list[str] = []
     for step in steps if isinstance(steps, list) else ():
         if isinstance(step, dict):
-            found += [str(step.get("id")), *_ids(step.get("body"))]
-    return found
+            ids += [str(step.get("id")), *_ids(step.get("body"))]
+    return ids
 
 
 def story_json(
@@ -556,7 +556,7 @@ def story_json(
 
 def _node(node: StoryNode, prompt: dict[str, Any] | None) -> dict[str, Any]:
     pending, block = node.pending, node.block
-    shown: dict[str, Any] = {
+    members: dict[str, Any] = {
         "node": node.number,
         "id": node.node_id,
         "kind": node.kind,
@@ -566,19 +566,19 @@ def _node(node: StoryNode, prompt: dict[str, Any] | None) -> dict[str, Any]:
         "complete": node.is_complete,
     }
     if node.problem is not None:
-        shown["problem"] = node.problem
+        members["problem"] = node.problem
     if pending is not None and pending.loop_path:
-        shown["loops"] = [{"loop": at.loop_id, "iteration": at.iteration} for at in pending.loop_path]
+        members["loops"] = [{"loop": at.loop_id, "iteration": at.iteration} for at in pending.loop_path]
     if block is not None:
-        shown["blockers"] = [{"code": each.code, "message": each.message} for each in node.blockers]
-        shown["retryable"] = isinstance(block, RetryableBlock)
+        members["blockers"] = [{"code": each.code, "message": each.message} for each in node.blockers]
+        members["retryable"] = isinstance(block, RetryableBlock)
     if node.snapshot is not None and node.snapshot.gate is not None:
-        shown["gate"] = node.snapshot.gate.gate_kind
-    return shown if prompt is None else {**shown, "asked": prompt}
+        members["gate"] = node.snapshot.gate.gate_kind
+    return members if prompt is None else {**members, "asked": prompt}
 
 
 def outcome(story: Story, advance: Advance) -> str:
-    """What a submission came to, in one word."""
+    """Return the outcome of a submission, in one word."""
     if not advance.target:
         return "unfinished"
     node = story.node(advance.target)
@@ -605,7 +605,7 @@ def _beat(story: Story, beat: Beat) -> dict[str, Any]:
 
 
 def _advance(story: Story, beat: Advance) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    members: dict[str, Any] = {
         "from": beat.source,
         "to": beat.target or None,
         "step": story.node(beat.source).step,
@@ -615,20 +615,20 @@ def _advance(story: Story, beat: Advance) -> dict[str, Any]:
         "artifacts": beat.artifacts,
     }
     if beat.is_cut:
-        shown["notesCut"] = True
+        members["notesCut"] = True
     if beat.context is not None:
-        shown["context"] = beat.context
+        members["context"] = beat.context
     if beat.issues:
-        shown["issues"] = beat.issues
+        members["issues"] = beat.issues
     if beat.gaps:
-        shown["gaps"] = [gap_json(gap) for gap in beat.gaps]
+        members["gaps"] = [gap_json(gap) for gap in beat.gaps]
     lists: dict[str, list[Any]] = {
         "assessments": [data_of(event) for event in beat.assessments],
         "consequences": [data_of(event) for event in beat.consequences],
         "reports": [{"kind": event.kind, **_members(event)} for event in beat.reports],
         "trace": [entry for event in beat.traces for entry in _members(event)["entries"]],
     }
-    return shown | {name: values for name, values in lists.items() if values}
+    return members | {name: values for name, values in lists.items() if values}
 
 
 def _members(event: AnyEvent) -> dict[str, Any]:

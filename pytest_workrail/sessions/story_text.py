@@ -138,10 +138,10 @@ def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | N
     for report in beat.reports:
         match report:
             case CapabilityObserved(data=data):
-                shown = f"{data.capability} {data.status}"
-            case DivergenceRecorded(data=told):
-                shown = f"{told.reason} {told.summary}"
-        yield f"    {report.kind}: {_cut(shown, full)}"
+                text = f"{data.capability} {data.status}"
+            case DivergenceRecorded(data=divergence):
+                text = f"{divergence.reason} {divergence.summary}"
+        yield f"    {report.kind}: {_cut(text, full)}"
     for entry in beat.trace:
         if entry.kind in _DECISIONS:
             yield f"    decided: {_cut(entry.summary, full)}"
@@ -162,8 +162,8 @@ def _notes(notes: str, full: bool) -> Iterator[str]:
 
 def _cut(text: str, full: bool) -> str:
     # On one line, a break is worth no more than a space.
-    shown = printable(text if full else " ".join(text.split()))
-    return shown if full or len(shown) <= _SHORT else f"{shown[: _SHORT - 1]}…"
+    line = printable(text if full else " ".join(text.split()))
+    return line if full or len(line) <= _SHORT else f"{line[: _SHORT - 1]}…"
 
 
 def _json(value: Any, full: bool) -> str:
@@ -207,4 +207,4 @@ def _counts(beat: Advance) -> str:
 
 def _label(text: str) -> str:
     """Text that mermaid takes for nothing but text."""
-    return _PLAIN.sub(lambda found: f"#{ord(found[0])};", text[:80])
+    return _PLAIN.sub(lambda match: f"#{ord(match[0])};", text[:80])

@@ -26,7 +26,7 @@ from workrail_lint.project.config import find_config
 from workrail_lint.project.discovery import discover
 from workrail_lint.systems.workrail.compile import compile_pin, compile_workflow
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name, kind_of, may_be_ours
 
 
 class Version(Struct):
@@ -67,10 +67,10 @@ def load_version(path: Path, sources: Mapping[str, object] | None = None) -> Ver
     """A workflow file with what its project gives to it."""
     given = sources
     if given is None:
-        found = project_sources(str(path.parent))
-        if isinstance(found, Err):
-            return Version(path, _id_of(path), problem=found.error)
-        given = found.value._asdict()
+        loaded = project_sources(str(path.parent))
+        if isinstance(loaded, Err):
+            return Version(path, _id_of(path), problem=loaded.error)
+        given = loaded.value._asdict()
     compiled = compile_workflow(path, **given)
     if isinstance(compiled, Err):
         return Version(path, _id_of(path), problem=compiled.error[0].message)
@@ -89,7 +89,7 @@ def versions_below(paths: list[str]) -> Ok[dict[str, Version]] | Err[str]:
     )
     for path, reason in listed.problems:
         return Err(f"{path} {reason}")
-    found: dict[str, Version] = {}
+    versions: dict[str, Version] = {}
     for file in listed.files:
         read = read_file(file.path)
         if isinstance(read, Err):
@@ -99,12 +99,12 @@ def versions_below(paths: list[str]) -> Ok[dict[str, Version]] | Err[str]:
         version = load_version(Path(file.path))
         if not version.workflow_id and file.named:
             return Err(f"{file.path} is not a workflow: {version.problem or 'it has no id'}")
-        known = found.get(version.workflow_id)
+        known = versions.get(version.workflow_id)
         if known is not None and known.compiled is not None and version.compiled is not None:
             return Err(f"{file.path} and {known.path} are both {version.workflow_id}; name one of them")
         if known is None or known.compiled is None:
-            found[version.workflow_id] = version
-    return Ok(found)
+            versions[version.workflow_id] = version
+    return Ok(versions)
 
 
 def _is_workflow(path: str, data: bytes) -> bool:
@@ -127,8 +127,8 @@ def _id_of(path: Path) -> str:
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
-        found = re.search(rb'"id"\s*:\s*"([a-z0-9._-]{1,200})"', raw)
-        return "" if found is None else found[1].decode("ascii")
+        match = re.search(rb'"id"\s*:\s*"([a-z0-9._-]{1,200})"', raw)
+        return "" if match is None else match[1].decode("ascii")
     name = value.get("id") if isinstance(value, dict) else None
     return name if isinstance(name, str) else ""
 
@@ -156,12 +156,12 @@ class BundleFolder(DataFolder):
         return self._log
 
     def snapshot(self, ref: str) -> Ok[bytes] | Err[str]:
-        found = self._snapshots.get(ref)
-        return Err("the snapshot is missing") if found is None else Ok(canonical_bytes(found))
+        snapshot = self._snapshots.get(ref)
+        return Err("the snapshot is missing") if snapshot is None else Ok(canonical_bytes(snapshot))
 
     def pinned_workflow(self, workflow_hash: str) -> Ok[dict[str, Any]] | Err[str]:
-        found = self._workflows.get(workflow_hash)
-        return Err("the pinned workflow is missing") if found is None else Ok(found)
+        workflow = self._workflows.get(workflow_hash)
+        return Err("the pinned workflow is missing") if workflow is None else Ok(workflow)
 
 
 def open_bundle(path: str) -> Ok[BundleFolder] | Err[str]:

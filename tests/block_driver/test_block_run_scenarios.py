@@ -13,7 +13,7 @@ import pytest
 from pytest_workrail.locks.registry import shipped_registry
 from pytest_workrail.systems import blocks
 from pytest_workrail.systems.blocks.block_run import BlockRun
-from pytest_workrail.systems.blocks.records import EVIDENCE
+from pytest_workrail.systems.blocks.run_evidence import EVIDENCE
 from workrail_lint import Severity, check
 from workrail_lint.systems.blocks.run_vocabulary import (
     BlockerCode,

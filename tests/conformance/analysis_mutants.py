@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.pointer import resolve
-from workrail_lint.systems.workrail.analysis.records import AUTHORED, Use
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Use
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.model.build import workflow_model

@@ -15,13 +15,13 @@ from pytest_workrail.engine.model.events import read_event
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.sessions.listing import Summary, summaries
 from pytest_workrail.sessions.prompts import read_only_engine
-from pytest_workrail.sessions.recorded_session import judge_run, judge_session
+from pytest_workrail.sessions.recorded_session import replay_on_version, replay_session
 from pytest_workrail.sessions.replay import (
     Judgement,
     Outcome,
     Recorded,
     Reproduction,
-    judge,
+    compare_run,
     recorded_runs,
     reproduce,
 )
@@ -217,7 +217,7 @@ def _judged(session: dict[str, Any], versions: dict[str, Version]) -> Judgement:
     run = recorded(session["sessionId"])
     version = versions.get(session["workflowId"])
     # Without a file it is bundled with the engine, and unchanged.
-    return judge(run, run.pinned.ir) if version is None else judge_run(run, version)
+    return compare_run(run, run.pinned.ir) if version is None else replay_on_version(run, version)
 
 
 @for_each("session", [each for each in meta() if each["version"] == 1], key=_name, least=0)
@@ -248,5 +248,5 @@ def test_a_session_is_the_same_on_its_own_version() -> None:
         version = load_version(path)
         session = by_workflow.get(version.workflow_id)
         if session is not None and version.workflow_id != "demo.migration_plan":
-            judged = judge_session(data(), session["sessionId"], {version.workflow_id: version})
+            judged = replay_session(data(), session["sessionId"], {version.workflow_id: version})
             assert [each.verdict for each in judged.judgements] == ["same"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.index import contract_packs
-from pytest_workrail.engine.model.places import LoopPosition, step_key
+from pytest_workrail.engine.model.step_keys import LoopPosition, step_key
 from workrail_lint.systems.workrail.model.build import program_model
 
 

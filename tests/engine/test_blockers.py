@@ -14,7 +14,6 @@ from pytest_workrail.engine.core.modes import Block, Proceed, decide, recommenda
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
 from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model.blockers import BlockerReport, Gap, GapRecordedData, ReasonDetails, distinct_gaps
-from pytest_workrail.engine.model.places import LoopPosition, collation_key
 from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
@@ -34,6 +33,7 @@ from pytest_workrail.engine.model.reasons import (
     blocker_report,
     user_dependency,
 )
+from pytest_workrail.engine.model.step_keys import LoopPosition, collation_key
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, PRESETS, Preferences
 from workrail_lint.base import js
 from workrail_lint.systems.workrail.model.build import program_model

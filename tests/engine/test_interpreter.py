@@ -19,7 +19,7 @@ from engine_ir import (
 )
 
 from pytest_workrail.engine.core.interpreter import Complete, Init, Interpreter, Running, Selection, State
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, collated
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, StepInstance, collated
 
 
 class Run:

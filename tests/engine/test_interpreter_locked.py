@@ -10,8 +10,8 @@ from msgspec.structs import fields
 
 from pytest_workrail.engine.core.interpreter import Interpreter, Selection, State
 from pytest_workrail.engine.core.profiles import LOCKED, PROFILES, REFERENCE, profile_of
-from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput
+from pytest_workrail.engine.model.step_keys import LoopPosition
 
 GO = {"kind": "wr.loop_control", "decision": "continue", "loopId": "refine"}
 STOP = {"kind": "wr.loop_control", "decision": "stop", "loopId": "refine"}

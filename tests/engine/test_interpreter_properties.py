@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from literal_interpreter import LiteralRun
 
 from pytest_workrail.engine.core.interpreter import Complete, Interpreter, Running, snapshot_of, state_of
-from pytest_workrail.engine.model.places import CompletedKeys
 from pytest_workrail.engine.model.snapshot import read_snapshot
+from pytest_workrail.engine.model.step_keys import CompletedKeys
 from workrail_lint.base.result import Err
 
 _conditions = st.sampled_from(

@@ -24,7 +24,6 @@ from pytest_workrail.engine.core.outputs import (
     stored_validation,
 )
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.engine.model.places import TRUNCATION_MARKER, LoopPosition, collated
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnknown,
     EvaluationFailed,
@@ -34,6 +33,7 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     UserOnlyDependency,
 )
+from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, LoopPosition, collated
 from workrail_lint.base import js
 
 VERDICT = "wr.contracts.gate_verdict"

@@ -12,7 +12,7 @@ from engine_ir import for_count, parallel, step, while_artifact, workflow
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
 from pytest_workrail.engine.core.prompts import PendingStep, PromptRenderer, PromptStyle, Situation, last_step_id
-from pytest_workrail.engine.model.places import LoopPosition, StepInstance
+from pytest_workrail.engine.model.step_keys import LoopPosition, StepInstance
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.systems.workrail.model.build import program_model
 

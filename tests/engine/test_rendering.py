@@ -19,8 +19,8 @@ from pytest_workrail.engine.core.modes import (
 )
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
 from pytest_workrail.engine.core.prompts import fragments_text, parallel_prompt, render_context, substitute
-from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
+from pytest_workrail.engine.model.step_keys import LoopPosition
 from pytest_workrail.engine.model.words import Preferences
 from workrail_lint.systems.workrail.model.build import program_model
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from pytest_workrail.engine.core.interpreter import Complete, Init, Running, State, snapshot_of, state_of
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance
 from pytest_workrail.engine.model.snapshot import read_snapshot
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, StepInstance
 from workrail_lint.base.canonical import canonical_hash
 
 

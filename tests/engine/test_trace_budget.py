@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.outcomes import Tracer, within_budget
-from pytest_workrail.engine.model.places import TRUNCATION_MARKER
+from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER
 from pytest_workrail.engine.model.trace import StepRef, TraceEntry
 from workrail_lint.base import js
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.model.places import (
+from pytest_workrail.engine.model.step_keys import (
     TRUNCATION_MARKER,
     LoopPosition,
     collated,

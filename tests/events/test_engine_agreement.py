@@ -19,7 +19,6 @@ from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model import reasons
 from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
 from pytest_workrail.engine.model.ids import AttemptId
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance
 from pytest_workrail.engine.model.reasons import blocker_report
 from pytest_workrail.engine.model.snapshot import (
     BlockedState,
@@ -28,6 +27,7 @@ from pytest_workrail.engine.model.snapshot import (
     TerminalBlock,
     read_snapshot,
 )
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, StepInstance
 from pytest_workrail.engine.model.trace import DecisionTraceData, IterationRef, LoopRef, StepRef, TraceEntry
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.result import Ok

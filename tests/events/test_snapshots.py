@@ -25,8 +25,8 @@ from sample_sessions import blocked, complete, running
 
 from pytest_workrail.engine.model.base import ShapeError
 from pytest_workrail.engine.model.ids import AttemptId
-from pytest_workrail.engine.model.places import collated
 from pytest_workrail.engine.model.snapshot import CompletedSet, read_snapshot, snapshot_from
+from pytest_workrail.engine.model.step_keys import collated
 from workrail_lint.base.result import Err, Ok
 
 

@@ -13,16 +13,6 @@ from control_mutants import control_mutants
 from planted import compiled
 
 from pytest_workrail.cli import main
-from pytest_workrail.explore.mutation_judge import (
-    Baseline,
-    Verdict,
-    baseline,
-    concerned,
-    inert_reason,
-    judge,
-    mutant_keys,
-    notices,
-)
 from pytest_workrail.explore.mutation_operators import (
     CONDITION_PREFIXES,
     OPERATORS,
@@ -33,6 +23,16 @@ from pytest_workrail.explore.mutation_operators import (
     without_injected,
 )
 from pytest_workrail.explore.mutation_report import missing_scenario, perform, pieces
+from pytest_workrail.explore.mutation_verdicts import (
+    Baseline,
+    Verdict,
+    baseline,
+    concerned,
+    inert_reason,
+    mutant_keys,
+    notices,
+    verdict_of_mutant,
+)
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
 
@@ -178,8 +178,8 @@ def test_of_a_change_that_only_a_text_shows_goldens_are_asked_and_no_further_sce
     (mutant,) = [each for each in mutants(ir) if each.operator == "PRM-SENTENCE-DROP" and each.place == "review"]
     quiet = {"workflow": "w.json", "golden": False, "expect": {"status": "complete"}}
     scenarios = [baseline(name, quiet, ir) for name in ("one", "two")]
-    assert judge(mutant, ir, scenarios) == Verdict("one", "unchecked", True, 1)
-    asked = judge(mutant, ir, [*scenarios, baseline("three", {**quiet, "golden": True}, ir)])
+    assert verdict_of_mutant(mutant, ir, scenarios) == Verdict("one", "unchecked", True, 1)
+    asked = verdict_of_mutant(mutant, ir, [*scenarios, baseline("three", {**quiet, "golden": True}, ir)])
     assert asked == Verdict("three", "golden", True, 2)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder, decoded
-from pytest_workrail.sessions.recorded_session import judge_session
+from pytest_workrail.sessions.recorded_session import replay_session
 from pytest_workrail.sessions.recording import scenario_of
 from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import recorded_runs
@@ -85,7 +85,7 @@ def _read_everything(folder: DataFolder, session_id: str) -> None:
     statistics = count_sessions(folder, [session_id])
     statistics.to_json()
     stats_page(statistics)
-    judge_session(folder, session_id, _VERSIONS)
+    replay_session(folder, session_id, _VERSIONS)
     runs = recorded_runs(folder, session_id)
     for run in runs.value if isinstance(runs, Ok) else ():
         scenario_of(run, "a.json", Redactor())

@@ -24,7 +24,7 @@ from pytest_workrail.golden import pending
 from pytest_workrail.golden.diff import Causes, grouped, headline
 from pytest_workrail.golden.encoding import encode, loads, migrated
 from pytest_workrail.golden.show import change_lines, golden_names
-from pytest_workrail.plugin.records import read_record
+from pytest_workrail.plugin.suite_records import read_record
 from tests.fuzz import interface_targets, session_targets
 from tests.fuzz.engines import SAMPLE, START, answered, engine_at, exported, new_engine, resealed
 from tests.fuzz.target import BETWEEN, Target, json_of, smallest

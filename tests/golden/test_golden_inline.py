@@ -13,8 +13,8 @@ import golden_suite
 import pytest
 from golden_suite import Suite
 
+from pytest_workrail.golden.golden_records import Span
 from pytest_workrail.golden.inline import Call, literal, same_outline
-from pytest_workrail.golden.records import Span
 from pytest_workrail.run import result
 
 PRELOADED = result

@@ -11,7 +11,7 @@ import pytest
 from golden_made_up import made_up
 
 from pytest_workrail.golden.files import GoldenKey
-from pytest_workrail.golden.records import GoldenStatus, Mode, Policy
+from pytest_workrail.golden.golden_records import GoldenStatus, Mode, Policy
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
 
 OK, FAILED = 0, 1

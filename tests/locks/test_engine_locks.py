@@ -17,8 +17,8 @@ from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model import events as payloads
 from pytest_workrail.engine.model.blockers import Blocker, BlockerReport, WorkflowStepPointer
 from pytest_workrail.engine.model.events import event_from
-from pytest_workrail.engine.model.places import LoopPosition, parse_step_key, step_key
 from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes, blocker_report
+from pytest_workrail.engine.model.step_keys import LoopPosition, parse_step_key, step_key
 from pytest_workrail.engine.model.trace import DecisionTraceData, StepRef, TraceEntry
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import layout

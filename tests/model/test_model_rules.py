@@ -19,9 +19,9 @@ from pytest_workrail.engine.model.blockers import BlockerReport, GapReason
 from pytest_workrail.engine.model.events import EVENT_TYPES, Envelope, HostEvent, read_event
 from pytest_workrail.engine.model.ids import AttemptId
 from pytest_workrail.engine.model.lenient import UnknownEvent, read_any_event, widened
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import HEADINGS, REASONS, Reason, RetryableReason, TerminalReason
 from pytest_workrail.engine.model.snapshot import BlockedState, RetryableBlock, TerminalBlock, read_snapshot
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base.canonical import canonical_bytes
 

@@ -11,7 +11,7 @@ import pytest
 from forks import run_program
 from plugin_project import Project
 
-from pytest_workrail.plugin.records import read_record
+from pytest_workrail.plugin.suite_records import read_record
 
 WORKFLOW = {
     "id": "demo.two",

@@ -30,14 +30,14 @@ class Planted(NamedTuple):
 PLANTED = [
     Planted("workrail_lint/base/version.py", "workrail_lint.base.version", "workrail_lint.cli", "static-rooms"),
     Planted(
-        "pytest_workrail/engine/model/places.py",
-        "pytest_workrail.engine.model.places",
+        "pytest_workrail/engine/model/step_keys.py",
+        "pytest_workrail.engine.model.step_keys",
         "pytest_workrail.plugin",
         "dynamic-rooms",
     ),
     Planted(
-        "pytest_workrail/engine/model/places.py",
-        "pytest_workrail.engine.model.places",
+        "pytest_workrail/engine/model/step_keys.py",
+        "pytest_workrail.engine.model.step_keys",
         "pytest_workrail.engine.store",
         "engine-rooms",
     ),

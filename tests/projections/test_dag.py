@@ -17,8 +17,8 @@ from sample_sessions import Story, long_story
 
 from pytest_workrail.engine.model.events import EdgeCreated, NodeCreated, RunStarted, event_from
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.facts import run_context
 from pytest_workrail.engine.projections.incremental import ProjectionError
+from pytest_workrail.engine.projections.session_facts import run_context
 from workrail_lint.base.result import Err, Ok
 
 NOWHERE = "node_" + "a" * 26

@@ -15,7 +15,7 @@ from sample_sessions import Story
 from pytest_workrail.engine.model.blockers import GapReason, GapRecordedData, Resolves, Unresolved
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.facts import RunStatus, effective_preferences, project_gaps, run_status
+from pytest_workrail.engine.projections.session_facts import RunStatus, effective_preferences, project_gaps, run_status
 
 CONTRACT = GapReason("contract_violation", "missing_required_output")
 

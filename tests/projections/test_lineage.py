@@ -23,8 +23,8 @@ from pytest_workrail.engine.model.events import (
     ProbeDetail,
     ProbeProvenance,
 )
-from pytest_workrail.engine.projections import facts
-from pytest_workrail.engine.projections.facts import Lineage
+from pytest_workrail.engine.projections import session_facts
+from pytest_workrail.engine.projections.session_facts import Lineage
 from pytest_workrail.engine.store.plan import Conclusions
 
 
@@ -74,12 +74,12 @@ def test_context_of_the_run_and_context_of_the_lineage():
     second = story.advance(first, context={"goal": "demo", "n": 1})
     third = story.advance(second)
     other = story.advance(first, context={"goal": "demo", "n": 2})
-    assert facts.run_context(story.truth.events, story.run_id) == {"goal": "demo", "n": 2}
+    assert session_facts.run_context(story.truth.events, story.run_id) == {"goal": "demo", "n": 2}
     assert past(story, first).context() == {"goal": "demo"}
     assert past(story, second).context() == {"goal": "demo", "n": 1}
     assert past(story, third).context() == {"goal": "demo", "n": 1}
     assert past(story, other).context() == {"goal": "demo", "n": 2}
-    assert facts.run_context((), story.run_id) is None
+    assert session_facts.run_context((), story.run_id) is None
 
 
 def test_a_strong_observation_decides_and_a_weak_one_does_not():
@@ -95,7 +95,7 @@ def test_a_strong_observation_decides_and_a_weak_one_does_not():
     assert status(story, lost, "web_browsing") == "unavailable"
     assert status(story, still, "web_browsing") == "unavailable"
     assert status(story, still, "delegation") == "unknown"
-    latest = facts.capabilities(story.truth.events)
+    latest = session_facts.capabilities(story.truth.events)
     assert latest[lost, "web_browsing"].provenance.enforcement_grade == "weak"
 
 
@@ -173,19 +173,19 @@ def test_plain_facts():
     story.block(second, attempt=blocked_attempt)
     story.advance(second, "notes", ends=True)
     events = story.truth.events
-    seen = facts.workspace(events)
+    seen = session_facts.workspace(events)
     assert (seen.git_branch, seen.git_head_sha, seen.repo_root) == ("feature/x", "cd" * 20, None)
-    assert facts.workspace(()) == facts.Workspace()
-    assert [advance.attempt_id for advance in facts.advances(events, first)] == [attempt]
-    assert len(facts.advances(events, second)) == 2
-    assert facts.divergences(events, story.run_id) == [left]
-    assert facts.validation(events, keys.validation_id(blocked_attempt)).issues == ("no",)
-    assert facts.validation(events, "never recorded") is None
-    assert [entry.summary for entry in facts.decision_trace(events, first)] == ["Next step: step-1"]
-    assert len(facts.completions(events, story.run_id)) == 1
-    assert facts.assessments(events, first) == []
-    assert facts.has_recap(events, story.run_id)
-    assert not facts.has_recap(story.plans[0].events, story.run_id)
+    assert session_facts.workspace(()) == session_facts.Workspace()
+    assert [advance.attempt_id for advance in session_facts.advances(events, first)] == [attempt]
+    assert len(session_facts.advances(events, second)) == 2
+    assert session_facts.divergences(events, story.run_id) == [left]
+    assert session_facts.validation(events, keys.validation_id(blocked_attempt)).issues == ("no",)
+    assert session_facts.validation(events, "never recorded") is None
+    assert [entry.summary for entry in session_facts.decision_trace(events, first)] == ["Next step: step-1"]
+    assert len(session_facts.completions(events, story.run_id)) == 1
+    assert session_facts.assessments(events, first) == []
+    assert session_facts.has_recap(events, story.run_id)
+    assert not session_facts.has_recap(story.plans[0].events, story.run_id)
 
 
 @given(stories())
@@ -194,4 +194,4 @@ def test_without_forks_the_context_of_the_tip_is_the_context_of_the_run(story):
     run = story.run
     if all(len(run.children(node)) <= 1 for node in run.nodes):
         tip = Lineage(story.truth.events, run, run.preferred_tip)
-        assert tip.context() == facts.run_context(story.truth.events, story.run_id)
+        assert tip.context() == session_facts.run_context(story.truth.events, story.run_id)

@@ -10,7 +10,7 @@ from sample_sessions import Story
 
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import NodeOutputAppended, event_from
-from pytest_workrail.engine.projections.facts import project_outputs
+from pytest_workrail.engine.projections.session_facts import project_outputs
 
 
 def with_outputs(*outputs):

@@ -12,8 +12,8 @@ from sample_sessions import Story
 
 from pytest_workrail.engine.core.profiles import Recap
 from pytest_workrail.engine.model.events import EdgeCreated, NodeOutputAppended, event_from
-from pytest_workrail.engine.model.places import TRUNCATION_MARKER
-from pytest_workrail.engine.projections.facts import recovery_text
+from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER
+from pytest_workrail.engine.projections.session_facts import recovery_text
 
 OLDEST, NEWEST = Recap.OLDEST_FIRST_24K, Recap.NEWEST_FIRST_12K
 BUDGET = {OLDEST: 24576, NEWEST: 12288}

@@ -14,7 +14,6 @@ from sample_sessions import Story, complete, running
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import NodeCreated, RunStarted
-from pytest_workrail.engine.projections.facts import Workspace
 from pytest_workrail.engine.projections.resume import (
     ResumeQuery,
     SessionSummary,
@@ -27,6 +26,7 @@ from pytest_workrail.engine.projections.resume import (
     word_weight,
     words_of,
 )
+from pytest_workrail.engine.projections.session_facts import Workspace
 
 HERE, ELSEWHERE = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 HEAD = "a" * 40

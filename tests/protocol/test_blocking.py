@@ -18,7 +18,6 @@ from pytest_workrail.engine.model.events import (
     ValidationPerformed,
 )
 from pytest_workrail.engine.model.ids import child_attempt
-from pytest_workrail.engine.model.places import LoopPosition
 from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
@@ -38,6 +37,7 @@ from pytest_workrail.engine.model.reasons import (
     blocker_report,
 )
 from pytest_workrail.engine.model.snapshot import BlockedState
+from pytest_workrail.engine.model.step_keys import LoopPosition
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, BlockerCode
 from pytest_workrail.engine.protocol import recording
 from pytest_workrail.engine.protocol.advance_outcome import AdvanceAttempt, Refused, Reports

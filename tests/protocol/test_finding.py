@@ -6,7 +6,7 @@ from typing import Any
 
 from protocol_bench import WORKSPACE, Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry

@@ -29,7 +29,12 @@ from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.words import AUTONOMIES, RISK_POLICIES, Preferences
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.facts import effective_preferences, project_gaps, project_outputs, recovery_text
+from pytest_workrail.engine.projections.session_facts import (
+    effective_preferences,
+    project_gaps,
+    project_outputs,
+    recovery_text,
+)
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.store import layout

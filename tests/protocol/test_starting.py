@@ -8,7 +8,7 @@ import pytest
 from protocol_bench import STARTED, WORKSPACE, Bench, compiled, quiet, step, workflow
 
 from pytest_workrail.engine.model.events import ObservationRecorded, PreferencesChanged, RunStarted
-from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Options
 from pytest_workrail.engine.protocol.library import NoWorkspace
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry

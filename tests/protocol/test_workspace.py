@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from protocol_bench import Bench, compiled, quiet, workflow
 
-from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.mcp.workspace import DiskWorkspace
 from workrail_lint.base.canonical import digest

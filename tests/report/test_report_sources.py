@@ -14,7 +14,7 @@ from workrail_lint import check_text
 from workrail_lint.findings import Edit, Finding, Severity
 from workrail_lint.report import FORMATS, render
 from workrail_lint.report.data import ReportData
-from workrail_lint.report.sources import Sources
+from workrail_lint.report.source_texts import Sources
 from workrail_lint.report.text import file_address, terminal_of
 
 

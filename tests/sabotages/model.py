@@ -25,13 +25,13 @@ def edges_may_lead_anywhere(original):
     return add
 
 
-@breaks("gaps-append-only-resolution", at="pytest_workrail.engine.projections.facts:project_gaps")
+@breaks("gaps-append-only-resolution", at="pytest_workrail.engine.projections.session_facts:project_gaps")
 def gaps_stay_open(original):
     """A later gap that resolves an earlier one is not heard."""
     return lambda events: replace(original(events), resolved=frozenset())
 
 
-@breaks("preferences-node-attached", at="pytest_workrail.engine.projections.facts:effective_preferences")
+@breaks("preferences-node-attached", at="pytest_workrail.engine.projections.session_facts:effective_preferences")
 def preferences_belong_to_the_run(original):
     """What was set last holds everywhere."""
 

@@ -80,7 +80,7 @@ def what_is_not_pending_may_be_left_out(original):
     return after(original, repair)
 
 
-@breaks("snapshot-impossible-state-rejected", at="pytest_workrail.engine.model.places:StepInstance.key")
+@breaks("snapshot-impossible-state-rejected", at="pytest_workrail.engine.model.step_keys:StepInstance.key")
 def completed_steps_may_be_pending(original):
     """That a pending step is completed already is not seen."""
     return property(lambda step: f"{original.fget(step)}?")
@@ -104,7 +104,7 @@ def _ids(frames):
     return [frame["loopId"] for frame in frames]
 
 
-@breaks("snapshot-completed-sorted", at="pytest_workrail.engine.model.places:collation_key")
+@breaks("snapshot-completed-sorted", at="pytest_workrail.engine.model.step_keys:collation_key")
 def completed_keys_may_stand_anyhow(original):
     """Any order of completed keys will do, and any repetition."""
     numbers = itertools.count()
@@ -128,7 +128,7 @@ def ids_may_hold_delimiters(original):
     return after(original, repair)
 
 
-@breaks("step-instance-key-format", at="pytest_workrail.engine.model.places:step_key")
+@breaks("step-instance-key-format", at="pytest_workrail.engine.model.step_keys:step_key")
 def keys_forget_their_iteration(original):
     """The key of a step in a loop does not say in which iteration."""
     return lambda step_id, loop_path=(): original(step_id, tuple(at.replaced(iteration=0) for at in loop_path))
@@ -243,7 +243,7 @@ def any_blocker_code_will_do(original):
     return widened(original, "code", "INVARIANT_VIOLATION")
 
 
-@breaks("run-status-closed-set", at="pytest_workrail.engine.projections.facts:run_status")
+@breaks("run-status-closed-set", at="pytest_workrail.engine.projections.session_facts:run_status")
 def finished_runs_are_done(original):
     """A finished run has a status that is not in the list."""
 
@@ -285,7 +285,7 @@ def notes_have_no_budget(original):
     return lambda notes: notes or None
 
 
-@breaks("truncation-marker-format", at="pytest_workrail.engine.model.places:TRUNCATION_MARKER")
+@breaks("truncation-marker-format", at="pytest_workrail.engine.model.step_keys:TRUNCATION_MARKER")
 def cut_text_ends_otherwise(original):
     """Cut text has another marker."""
     return "\n\n[SHORTENED]"

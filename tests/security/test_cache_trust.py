@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.explore.mutation_judge import MutationCache
+from pytest_workrail.explore.mutation_verdicts import MutationCache
 from workrail_lint.cli import main
 from workrail_lint.findings import Severity
 from workrail_lint.project.cache import Cache, _signature, _user_key

@@ -13,7 +13,7 @@ import pytest
 from effort import times
 from forks import shared
 
-from pytest_workrail.golden.records import BUILD_MACHINE
+from pytest_workrail.golden.golden_records import BUILD_MACHINE
 from tests.security.hostile import BAD, HOSTILE, MARKUP, WORKFLOW, acts, places, poisoned
 from workrail_lint.base.terminal import neutral
 from workrail_lint.cli import main

@@ -26,7 +26,6 @@ from pytest_workrail.engine.model.events import (
     ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, SnapshotRef, WorkflowHash, child_attempt
-from pytest_workrail.engine.model.places import CompletedKeys, StepInstance, collated
 from pytest_workrail.engine.model.reasons import MissingNotes
 from pytest_workrail.engine.model.snapshot import (
     BlockedState,
@@ -39,6 +38,7 @@ from pytest_workrail.engine.model.snapshot import (
     RunningState,
     StepPending,
 )
+from pytest_workrail.engine.model.step_keys import CompletedKeys, StepInstance, collated
 from pytest_workrail.engine.model.trace import DecisionTraceData, TraceEntry
 from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.engine.projections.dag import Run, project_dag

@@ -26,7 +26,7 @@ from sample_sessions import Story, long_story, tell_short
 from pytest_workrail.engine.core.profiles import Recap
 from pytest_workrail.engine.model.ids import ref_of
 from pytest_workrail.engine.projections.dag import project_dag
-from pytest_workrail.engine.projections.facts import project_gaps, project_outputs, recovery_text
+from pytest_workrail.engine.projections.session_facts import project_gaps, project_outputs, recovery_text
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.bundle import BundleErrorCode, Producer, check
 from pytest_workrail.engine.store.filesystem import Holder, on_files

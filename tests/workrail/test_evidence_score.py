@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workrail_lint.systems.workrail import evidence_score
 from workrail_lint.systems.workrail.evidence_score import (
     POINTS,
-    EvidenceJudgement,
+    EvidenceEvaluation,
     LeafClass,
     schema_class,
     text_class,
@@ -32,9 +32,9 @@ def rule_model(rule: dict[str, Any]) -> ValidationRule:
     return rules[0]
 
 
-def judge(criteria: Any) -> EvidenceJudgement:
+def judge(criteria: Any) -> EvidenceEvaluation:
     is_rule = isinstance(criteria, dict) and "type" in criteria
-    return evidence_score.judge(rule_model(criteria) if is_rule else model(criteria), PLACE)
+    return evidence_score.evaluate_evidence(rule_model(criteria) if is_rule else model(criteria), PLACE)
 
 
 def classify(rule: dict[str, Any]) -> tuple[LeafClass, int]:

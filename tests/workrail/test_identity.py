@@ -61,11 +61,11 @@ def test_an_id_is_valid_exactly_when_the_schema_says_so(ident: str) -> None:
 
 
 def test_only_bundled_sources_may_use_the_reserved_namespace() -> None:
-    assert identity.judge("wr.mine", "bundled") is IdVerdict.OK
-    assert {identity.judge("wr.mine", kind) for kind in OTHERS} == {IdVerdict.RESERVED}
-    assert identity.judge("team.mine", "project") is IdVerdict.OK
-    assert identity.judge("mine", "project") is IdVerdict.LEGACY
-    assert identity.judge("No.No", "project") is IdVerdict.INVALID
+    assert identity.verdict_of_id("wr.mine", "bundled") is IdVerdict.OK
+    assert {identity.verdict_of_id("wr.mine", kind) for kind in OTHERS} == {IdVerdict.RESERVED}
+    assert identity.verdict_of_id("team.mine", "project") is IdVerdict.OK
+    assert identity.verdict_of_id("mine", "project") is IdVerdict.LEGACY
+    assert identity.verdict_of_id("No.No", "project") is IdVerdict.INVALID
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_suggestions_are_valid_ids(ident: str, kind: str, clash: bool) -> None:
     made = identity.suggest(ident, kind, {plain}) if clash else plain
     assert made is not None
     assert identity.is_valid(made)
-    assert identity.judge(made, kind) is IdVerdict.OK
+    assert identity.verdict_of_id(made, kind) is IdVerdict.OK
     assert (made == plain) != clash
 
 

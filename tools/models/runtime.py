@@ -129,35 +129,35 @@ class Runtime:
             yield f"    {attribute}"
 
     def _class(self, model: type[BaseModel]) -> _Class:
-        found = _Class(model.__name__, _wrapped(model.__doc__ or ""), [], {}, {}, [])
+        definition = _Class(model.__name__, _wrapped(model.__doc__ or ""), [], {}, {}, [])
         for field, info in model.model_fields.items():
             member, attribute = info.alias or field, field
             assert not hasattr(Node, attribute), f"every node has {attribute!r}: add an underscore and an alias"
             tags = self._tags.get((model.__name__, member), ())
             if len(tags) == 1:
                 (tag,) = tags
-                found.attributes.append(f"{attribute}: Literal[{tag!r}] = {tag!r}")
+                definition.attributes.append(f"{attribute}: Literal[{tag!r}] = {tag!r}")
                 continue
             annotation = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
             kind = self._type(annotation)
             default = kind.default
             if kind.reader is None:
-                found.leaves[member] = attribute
+                definition.leaves[member] = attribute
             else:
-                found.parts[member] = (attribute, kind.reader)
+                definition.parts[member] = (attribute, kind.reader)
             inner = self._models.get(kind.name)
             if info.is_required() and inner is not None and self._can_be_empty(inner):
-                found.required.append(member)
-                found.attributes.append(f"{attribute}: {kind.name}")
+                definition.required.append(member)
+                definition.attributes.append(f"{attribute}: {kind.name}")
                 continue
             if self._plan.is_complete and info.is_required() and default in ("None", "NO_MEMBERS"):
-                found.attributes.append(f"{attribute}: {kind.name.replace('Mapping', 'dict')}")
+                definition.attributes.append(f"{attribute}: {kind.name.replace('Mapping', 'dict')}")
                 continue
             if default == '""' and not info.is_required():
                 default = "None"
             maybe = " | None" if default == "None" and kind.name != "Any" else ""
-            found.attributes.append(f"{attribute}: {kind.name}{maybe} = {default}")
-        return found
+            definition.attributes.append(f"{attribute}: {kind.name}{maybe} = {default}")
+        return definition
 
     def _can_be_empty(self, model: type[BaseModel]) -> bool:
         """Whether a missing object of a model reads as an empty one."""

@@ -1,1 +1,1 @@
-"""What every room stands on: results, JavaScript semantics, canonical JSON, files, terminal output, wording."""
+"""The foundation of all rooms: results, JavaScript semantics, canonical JSON, files, terminal output, wording."""

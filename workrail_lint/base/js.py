@@ -97,8 +97,8 @@ def keys(mapping: Mapping[str, object]) -> list[str]:
     if not indices:
         return list(mapping)
     indices.sort(key=int)
-    found = set(indices)
-    return indices + [k for k in mapping if k not in found]
+    numeric = set(indices)
+    return indices + [k for k in mapping if k not in numeric]
 
 
 def _is_array_index(key: str) -> bool:

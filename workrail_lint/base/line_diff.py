@@ -78,12 +78,12 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
         before.append(piles[pile - 1] if pile else -1)
         tops[pile : pile + 1] = [at]
         piles[pile : pile + 1] = [number]
-    found: list[tuple[int, int]] = []
+    anchors: list[tuple[int, int]] = []
     number = piles[-1] if piles else -1
     while number >= 0:
-        found.append(pairs[number])
+        anchors.append(pairs[number])
         number = before[number]
-    return found[::-1]
+    return anchors[::-1]
 
 
 def _joined(blocks: list[Match]) -> list[Match]:

@@ -53,7 +53,7 @@ _SEARCH_PATHS = ("PATH", "PYTHONPATH")
 
 
 class Limits(NamedTuple):
-    """What a process may use. Memory is address space; None for programs that reserve more than they use."""
+    """The resources a process may use. Memory is address space; None for programs that reserve more than they use."""
 
     seconds: float = 10
     output: int = 16 * _MEGABYTE
@@ -70,7 +70,7 @@ class Ending(Enum):
 
 
 class Ran(NamedTuple):
-    """What became of a process. `code` is None unless it exited; `error` then says why in words."""
+    """The outcome of a process. `code` is None unless it exited; `error` then says why in words."""
 
     ending: Ending
     code: int | None
@@ -243,7 +243,7 @@ def _limit_memory(process: int, size: int) -> None:
 
 def run_attached(command: Sequence[str]) -> None:
     """Run a program that the user named, such as an editor, on the user's terminal. OSError: it can't be started."""
-    found = program(command[0])
-    if found is None:
+    executable = program(command[0])
+    if executable is None:
         raise FileNotFoundError(f"{command[0]} was not found")
-    subprocess.run([found, *command[1:]], check=False)
+    subprocess.run([executable, *command[1:]], check=False)

@@ -21,8 +21,8 @@ _LONGEST = 4_000
 def one_line(text: str) -> str:
     """Text as one line without control characters, escape sequences or orders to a CI service."""
     cut = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    shown = printable(cut)
-    return LOG_COMMAND.sub(r"#\\u0023", shown) if "##" in shown else shown
+    line = printable(cut)
+    return LOG_COMMAND.sub(r"#\\u0023", line) if "##" in line else line
 
 
 def shown_path(path: str) -> str:
@@ -161,19 +161,19 @@ class Progress:
     def __init__(self, total: int, label: str, delay: float = 1.0) -> None:
         self.total = total
         self.label = label
-        self.shown = False
+        self.is_shown = False
         self.next = time.monotonic() + delay
         self.watched = sys.stderr.isatty()
 
     def step(self, done: int) -> None:
         if not self.watched or time.monotonic() < self.next:
             return
-        self.shown = True
+        self.is_shown = True
         self.next = time.monotonic() + 0.2
         sys.stderr.write(f"\r{self.label} {done}/{self.total}")
         sys.stderr.flush()
 
     def close(self) -> None:
-        if self.shown:
+        if self.is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

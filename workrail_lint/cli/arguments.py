@@ -1,4 +1,4 @@
-"""What the commands share: configuration, catalog, bindings, and the workflow files they read."""
+"""Arguments that the commands share: configuration, catalog, bindings, and the workflow files they read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workrail_lint.project.config import Config, find_config, load_config, uncon
 from workrail_lint.project.discovery import discover
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import known_systems
-from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name, kind_of, may_be_ours
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE, Settings, resolve_bindings, resolve_catalog
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
     if args.isolated:
         return unconfigured(start)
-    found = load_config(args.config) if args.config else find_config(start)
-    if isinstance(found, Err):
-        raise UsageError(found.error)
-    for path in found.value.passed_over:
+    loaded = load_config(args.config) if args.config else find_config(start)
+    if isinstance(loaded, Err):
+        raise UsageError(loaded.error)
+    for path in loaded.value.passed_over:
         _report_passed_over(path)
-    return found.value
+    return loaded.value
 
 
 @cache
@@ -144,11 +144,11 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
     With `others`, a named file may also be one that another system compiles.
     """
     include, exclude = config.strings("include"), config.strings("exclude")
-    found = discover(paths, include=include, exclude=exclude, root=config.root)
-    for path, reason in found.problems:
+    discovery = discover(paths, include=include, exclude=exclude, root=config.root)
+    for path, reason in discovery.problems:
         raise UsageError(f"{printable(path)} {reason}")
     workflows: list[Workflow] = []
-    for file in found.files:
+    for file in discovery.files:
         read = read_file(file.path)
         if isinstance(read, Err):
             raise UsageError(printable(read.error.message))

@@ -33,10 +33,10 @@ def main(arguments: list[str]) -> int:
     if args.action == "list":
         _show((list_json if as_json else list_text)(catalog), as_json)
     elif args.action == "show":
-        shown = (show_json if as_json else show_text)(catalog, args.id)
-        if isinstance(shown, Err):
-            raise UsageError(printable(shown.error.message))
-        _show(shown.value, as_json)
+        entry = (show_json if as_json else show_text)(catalog, args.id)
+        if isinstance(entry, Err):
+            raise UsageError(printable(entry.error.message))
+        _show(entry.value, as_json)
     else:
         # The project's routines are not part of the catalog they are added to.
         _write(args.output, export_text(catalog if args.routines else active.base_catalog))

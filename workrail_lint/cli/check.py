@@ -19,7 +19,7 @@ from workrail_lint.project.config import Config, system_keys
 from workrail_lint.project.plan import Project, Request, document_suffixes, make_plan, projects
 from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, reported_outcome, run
 from workrail_lint.report import FORMATS
-from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 
 SWITCHES = {

@@ -77,10 +77,10 @@ def parser() -> Parser:
 def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> int:
     if args.explain:
         return _explain(file, active, as_json=args.json)
-    made = _bytes(file, args, active)
-    if made is None:
+    output = _bytes(file, args, active)
+    if output is None:
         return FINDINGS
-    _, data = made
+    _, data = output
     if args.emit == "canonical":
         out_bytes(data)
     elif args.emit == "hash":
@@ -112,11 +112,11 @@ def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Setti
     code = OK
     progress = Progress(len(files), "compiling")
     for done, file in enumerate(files, 1):
-        made = _bytes(file, args, active)
-        if made is None:
+        output = _bytes(file, args, active)
+        if output is None:
             code = FINDINGS
             continue
-        ident, data = made
+        ident, data = output
         line = {"path": file.path, "workflowId": ident, "target": args.target, "hash": digest(data)}
         if args.target == "engine":
             line["mode"] = args.mode
@@ -132,12 +132,12 @@ def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[
     if owner is not None:
         if args.target != "ir":
             raise UsageError(f"{printable(file.path)} is {owner.noun}, which --target {args.target} can't compile")
-        made = owner.system.compile(file.path, file.data, owner.kind, active)
-        if isinstance(made, Err):
-            report_errors(made.error)
+        result = owner.system.compile(file.path, file.data, owner.kind, active)
+        if isinstance(result, Err):
+            report_errors(result.error)
             return None
         try:
-            return made.value.ident, canonical_bytes(made.value.ir)
+            return result.value.ident, canonical_bytes(result.value.ir)
         except CanonicalError as error:
             _report_no_hash(file.path, error)
             return None
@@ -169,11 +169,11 @@ def _engine_bytes(file: Workflow, args: argparse.Namespace, active: Settings) ->
 
         return resolve_references(declared, args.workspace, args.package_root)
 
-    made = compile_for_engine(document, file.path, active, mode, references)
-    if isinstance(made, Err):
-        report_errors(made.error)
+    compiled = compile_for_engine(document, file.path, active, mode, references)
+    if isinstance(compiled, Err):
+        report_errors(compiled.error)
         return None
-    return str(made.value["workflowId"]), canonical_bytes(made.value)
+    return str(compiled.value["workflowId"]), canonical_bytes(compiled.value)
 
 
 def _report_no_hash(path: str, error: CanonicalError) -> None:

@@ -71,8 +71,8 @@ def commands(program: Program = PROGRAM) -> tuple[Command, ...]:
 
 
 def _parser_of(package: str, name: str) -> Parser | None:
-    made = getattr(import_module(f"{package}.{name}"), "parser", None)
-    return None if made is None else made()
+    factory = getattr(import_module(f"{package}.{name}"), "parser", None)
+    return None if factory is None else factory()
 
 
 def _command(name: str, summary: str, parser: Parser | None) -> Command:

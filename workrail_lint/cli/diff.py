@@ -20,7 +20,7 @@ from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.ir import FORMAT
 from workrail_lint.systems.workrail.diff import Change, Outline, compare, describe, outline
-from workrail_lint.systems.workrail.kinds import Kind, kind_of
+from workrail_lint.systems.workrail.document_kinds import Kind, kind_of
 from workrail_lint.systems.workrail.settings import Settings
 
 _COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "renamed": "yellow", "changed": "cyan"}
@@ -116,8 +116,8 @@ def _former_path(data: bytes, revision: Revision) -> str | None:
     ident = _workflow_id(data)
     if ident is None:
         return None
-    found = [other for other in revision.gone() if _workflow_id(revision.read(other)) == ident]
-    return found[0] if len(found) == 1 else None
+    candidates = [other for other in revision.gone() if _workflow_id(revision.read(other)) == ident]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 # ---------------------------------------------------------------------------------------------------- folders
@@ -143,9 +143,9 @@ def _compare_folders(paths: list[str], revision: Revision, config: Config, activ
         if old is None or new is None:
             complete = False
             continue
-        found = compare(old, new)
-        if found or before != path:
-            changes.append(_FileChange(path, _status(before, path), before, found))
+        differences = compare(old, new)
+        if differences or before != path:
+            changes.append(_FileChange(path, _status(before, path), before, differences))
     if as_json:
         out_json({"version": 1, "files": [change.as_json() for change in changes]})
     else:

@@ -28,23 +28,23 @@ def main(arguments: list[str]) -> int:
     changed = broken = 0
     for file in files:
         text = file.data.decode("utf-8", "replace")
-        made = restyled(text, schema_walk("workflow")) if "�" not in text or text.encode() == file.data else None
-        if made is None:
+        formatted = restyled(text, schema_walk("workflow")) if "�" not in text or text.encode() == file.data else None
+        if formatted is None:
             err(f"workrail-lint: {printable(file.path)} is not valid JSON; workrail-lint check says why")
             broken += 1
             continue
-        if made == text:
+        if formatted == text:
             continue
         changed += 1
         if args.diff:
             for line in difflib.unified_diff(
-                text.splitlines(), made.splitlines(), file.path, file.path, lineterm="", n=2
+                text.splitlines(), formatted.splitlines(), file.path, file.path, lineterm="", n=2
             ):
                 out(printable(line))
         elif args.check:
             out(printable(file.path))
         else:
-            write_output(file.path, made.encode())
+            write_output(file.path, formatted.encode())
     done = "would be formatted" if args.check or args.diff else "formatted"
     err(f"workrail-lint: {counted(changed, 'file')} {done}, {len(files) - changed - broken} already in style")
     if broken:

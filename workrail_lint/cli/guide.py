@@ -76,10 +76,10 @@ def _topics() -> dict[str, str]:
 
 
 def _example(asked: str, topics: dict[str, str]) -> str:
-    found = {name: text for topic in reversed(topics) for name, text in _EXAMPLE.findall(_page(f"{topic}.md"))}
-    if asked not in found:
-        raise UsageError(f"no example '{printable(asked)}' (there are {', '.join(found)})")
-    return str(found[asked])
+    examples = {name: text for topic in reversed(topics) for name, text in _EXAMPLE.findall(_page(f"{topic}.md"))}
+    if asked not in examples:
+        raise UsageError(f"no example '{printable(asked)}' (there are {', '.join(examples)})")
+    return str(examples[asked])
 
 
 def _rendered(page: str, style: Style) -> Iterator[str]:
@@ -93,4 +93,4 @@ def _rendered(page: str, style: Style) -> Iterator[str]:
         elif line.startswith("#"):
             yield style(line.lstrip("# "), "bold")
         elif not line.startswith("| ---"):
-            yield _MARKED.sub(lambda found: style(found[1] or found[2], "bold"), _LINK.sub(r"\1", line))
+            yield _MARKED.sub(lambda match: style(match[1] or match[2], "bold"), _LINK.sub(r"\1", line))

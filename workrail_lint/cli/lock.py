@@ -42,11 +42,11 @@ def main(arguments: list[str]) -> int:
     config = configuration(args, args.paths[0])
     active = settings(args, config)
     root = os.path.dirname(os.path.abspath(args.file))
-    made = _compile(workflow_files(args.paths, config), active, root, _baseline(config))
+    build = _compile(workflow_files(args.paths, config), active, root, _baseline(config))
     scope = _Scope(args.paths, root)
     if args.update:
-        return _update(args.file, active, made, scope)
-    return _check(args.file, active, made, scope)
+        return _update(args.file, active, build, scope)
+    return _check(args.file, active, build, scope)
 
 
 def parser() -> Parser:
@@ -160,25 +160,25 @@ def _above(path: str) -> str | None:
     folder, name = os.path.split(os.path.abspath(path))
     while folder != (parent := os.path.dirname(folder)):
         folder = parent
-        if os.path.isfile(found := os.path.join(folder, name)):
-            return os.path.relpath(found)
+        if os.path.isfile(lockfile := os.path.join(folder, name)):
+            return os.path.relpath(lockfile)
     return None
 
 
-def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
+def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
     folder = os.path.dirname(path)
     sweep(folder, output_root(folder))
     old = _existing(path, must_exist=False)
     entries = old.workflows if old else {}
-    kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in made.left_alone}
-    if not made.compiled and not kept:
+    kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in build.left_alone}
+    if not build.compiled and not kept:
         err(
             "workrail-lint: no workflow compiles, so nothing is pinned"
-            if made.left_alone
+            if build.left_alone
             else "workrail-lint: no workflow found to pin"
         )
-        return FINDINGS if made.failed else NOTHING
-    pinned = {key: lock_entry(item) for key, item in made.compiled.items()}
+        return FINDINGS if build.failed else NOTHING
+    pinned = {key: lock_entry(item) for key, item in build.compiled.items()}
     lock = Lockfile(catalog_entry(active.base_catalog), {**kept, **pinned})
     text = lock.text()
     before = set(old.workflows) if old else set()
@@ -188,41 +188,41 @@ def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
     if old is None or old.text() != text:
         # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
         write_output(path, text.encode("utf-8", "backslashreplace"))
-    for key, item in made.compiled.items():
+    for key, item in build.compiled.items():
         if item.engine_errors:
             first, *others = item.engine_errors
             more = f" (and {len(others)} more)" if others else ""
             reason = f"the engine rejects the workflow: {first.code} {printable(first.message)}{more}"
             err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
     out(f"{path}: {len(lock.workflows)} pinned ({added} new, {changed} changed, {removed} removed)")
-    return _failed(made, "not pinned")
+    return _failed(build, "not pinned")
 
 
-def _failed(made: _Made, what: str) -> int:
+def _failed(build: _Made, what: str) -> int:
     """The exit code. Workflows that can't be compiled were reported one by one and are counted here."""
-    if made.failed:
-        err(f"workrail-lint: {counted(len(made.failed), 'workflow')} can't be compiled and {_be(made.failed)} {what}")
-    return FINDINGS if made.failed else OK
+    if build.failed:
+        err(f"workrail-lint: {counted(len(build.failed), 'workflow')} can't be compiled and {_be(build.failed)} {what}")
+    return FINDINGS if build.failed else OK
 
 
 def _be(names: set[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _check(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
+def _check(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
     lock = _existing(path, must_exist=True)
     assert lock is not None
-    asked = {key for key in lock.workflows.keys() | made.compiled.keys() if scope.holds(key)} - made.left_alone
+    asked = {key for key in lock.workflows.keys() | build.compiled.keys() if scope.holds(key)} - build.left_alone
     style = Style(uses_colour())
     now = catalog_entry(active.base_catalog)
     if lock.catalog != now:
         out(f"catalog: changed from {_catalog(lock.catalog)} to {_catalog(now)}")
-    found = differences(lock, made.compiled, asked)
-    for difference in found:
+    changes = differences(lock, build.compiled, asked)
+    for difference in changes:
         for line in _described(difference, style):
             out(line)
-    code = _failed(made, "not verified")
-    if found or lock.catalog != now:
+    code = _failed(build, "not verified")
+    if changes or lock.catalog != now:
         err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
     out(f"{path}: {counted(len(asked), 'workflow')} unchanged")

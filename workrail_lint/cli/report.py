@@ -13,7 +13,7 @@ from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.report import FORMATS, render, render_statistics
 from workrail_lint.report.data import ReportData
-from workrail_lint.report.sources import Sources
+from workrail_lint.report.source_texts import Sources
 from workrail_lint.report.text import terminal_of
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
@@ -71,8 +71,8 @@ def _rules(outcome: Outcome, known: list[KnownRules]) -> dict[str, RuleInfo]:
     """The rules that occur, by name."""
     findings = [*outcome.findings, *outcome.accepted, *(finding for finding, _ in outcome.suppressed)]
     pairs = {(finding.code, finding.name) for finding in findings}
-    found = (rule for pair in sorted(pairs) for rules in known if (rule := rules.get(*pair)) is not None)
-    return {rule.name: rule for rule in found}
+    matching = (rule for pair in sorted(pairs) for rules in known if (rule := rules.get(*pair)) is not None)
+    return {rule.name: rule for rule in matching}
 
 
 def _rule(info: RuleInfo, known: list[KnownRules]) -> Rule:

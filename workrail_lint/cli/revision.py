@@ -55,14 +55,14 @@ class Revision:
     def gone(self) -> list[str]:
         """The JSON files of the whole repository that are there no more, seen from the current folder."""
         top = self._repository.folder
-        found = [os.path.join(top, name) for name in self._files if name.endswith(".json")]
-        return [os.path.relpath(path) for path in found if not os.path.lexists(path)]
+        paths = [os.path.join(top, name) for name in self._files if name.endswith(".json")]
+        return [os.path.relpath(path) for path in paths if not os.path.lexists(path)]
 
     def last_changes(self, paths: Sequence[str]) -> dict[str, int]:
         """When files that are there now were last committed, in seconds since 1970."""
         inside = {self._inside(path): path for path in paths}
-        found = self._repository.last_changes(inside)
-        return {path: found[name] for name, path in inside.items() if name in found}
+        changes = self._repository.last_changes(inside)
+        return {path: changes[name] for name, path in inside.items() if name in changes}
 
     def _blob(self, path: str) -> Blob | None:
         return self._files.get(self._inside(path))

@@ -37,14 +37,14 @@ def main(arguments: list[str]) -> int:
     style = Style(uses_colour())
     if args.code is None or args.code.upper() in {*families, *(rule.family for rule in known)}:
         family = None if args.code is None else args.code.upper()
-        shown = [rule for rule in known if family in (None, rule.family)]
+        chosen = [rule for rule in known if family in (None, rule.family)]
         match args.output_format:
             case "json":
-                out(_json({"version": 1, "rules": [rule_object(rule, families) for rule in shown]}))
+                out(_json({"version": 1, "rules": [rule_object(rule, families) for rule in chosen]}))
             case "markdown":
-                out(index(shown), end="")
+                out(index(chosen), end="")
             case _:
-                out(_table(shown, families, style))
+                out(_table(chosen, families, style))
         return OK
     rule = _named(args.code, known)
     match args.output_format:
@@ -74,8 +74,8 @@ def parser() -> Parser:
 def _known_rules() -> KnownRules:
     """Our rules, and those of the plugins in the configuration of this folder."""
     ours = KnownRules(known_systems())
-    found = find_config(os.curdir)
-    names = found.value.strings("plugins") if isinstance(found, Ok) else []
+    config = find_config(os.curdir)
+    names = config.value.strings("plugins") if isinstance(config, Ok) else []
     if not names:
         return ours
 
@@ -114,11 +114,11 @@ def _json(value: dict[str, Any]) -> str:
     return json_text(value, indent=2)
 
 
-def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
-    width = max((len(rule.name) for rule in shown), default=0)
+def _table(rules: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
+    width = max((len(rule.name) for rule in rules), default=0)
     lines: list[str] = []
     family = ""
-    for rule in shown:
+    for rule in rules:
         if rule.family != family:
             family = rule.family
             lines += ["", style(f"{family}  {titles.get(family, family)}", "bold")]
@@ -126,7 +126,7 @@ def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
         lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {rule.fix_safety or '-'}")
     lines += [
         "",
-        f"{len(shown)} rules. The last column says how safe the fix is. Run workrail-lint rule CODE for details.",
+        f"{len(rules)} rules. The last column says how safe the fix is. Run workrail-lint rule CODE for details.",
     ]
     return "\n".join(lines[1:])
 

@@ -97,13 +97,13 @@ def build(args: argparse.Namespace) -> int:
         err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
         return NOTHING
     inputs = _inputs(args, config)
-    found, reasons = _findings(args)
+    findings, reasons = _findings(args)
     root = os.path.abspath(config.root)
     sources = []
     for file in files:
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
-        shown = os.path.relpath(file.path, root).replace(os.sep, "/")
-        sources.append(Source(shown, checked, found.get(os.path.normpath(file.path), [])))
+        relative = os.path.relpath(file.path, root).replace(os.sep, "/")
+        sources.append(Source(relative, checked, findings.get(os.path.normpath(file.path), [])))
     changes, committed = ({}, {}) if args.git is None else _history(args.git, files, sources, config, active)
     name = args.title or os.path.basename(root) or "project"
     data = project_data(
@@ -166,14 +166,14 @@ def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]]
     chosen = check_parser().parse_args([*passed, "--", *args.paths])
     checked = checked_projects(chosen)
     data = report_data(chosen, merged_outcome([each.outcome for each in checked]), checked)
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_path: dict[str, list[dict[str, Any]]] = {}
     for item in data.findings:
         about = finding_object(item, data)
         if about["fix"] is not None:
             about["fix"] = {name: about["fix"][name] for name in ("title", "safety")}
-        shown = ("code", "name", "severity", "message", "pointer", "step", "range", "fix")
-        found.setdefault(os.path.normpath(item.finding.path), []).append({name: about[name] for name in shown})
-    return found, {name: rule.why for name, rule in sorted(data.rules.items())}
+        members = ("code", "name", "severity", "message", "pointer", "step", "range", "fix")
+        by_path.setdefault(os.path.normpath(item.finding.path), []).append({name: about[name] for name in members})
+    return by_path, {name: rule.why for name, rule in sorted(data.rules.items())}
 
 
 def _history(
@@ -181,18 +181,18 @@ def _history(
 ) -> tuple[dict[str, list[Change] | None], dict[str, int]]:
     """Return the changes since a revision by path, None for a new workflow, and when each file was last committed."""
     revision = Revision(name, config.root, files[0].path)
-    found: dict[str, list[Change] | None] = {}
+    changes: dict[str, list[Change] | None] = {}
     for file, source in zip(files, sources, strict=True):
         compiled = source.checked.compiled
         if not revision.holds(file.path):
-            found[source.path] = None
+            changes[source.path] = None
             continue
         before = check_document(read_for_compiling(revision.read(file.path)), file.path, active, None).compiled
         if before is not None and compiled is not None:
-            found[source.path] = compare(outline(before.ir), outline(compiled.ir))
+            changes[source.path] = compare(outline(before.ir), outline(compiled.ir))
     times = revision.last_changes([file.path for file in files])
-    shown = {file.path: source.path for file, source in zip(files, sources, strict=True)}
-    return found, {shown[path]: seconds for path, seconds in times.items()}
+    names = {file.path: source.path for file, source in zip(files, sources, strict=True)}
+    return changes, {names[path]: seconds for path, seconds in times.items()}
 
 
 def _deciding_files(args: argparse.Namespace) -> list[str]:

@@ -20,7 +20,7 @@ _SHOWN = 20  # lines; after a change of the configuration there may be hundreds
 
 
 class Difference(NamedTuple):
-    """What a change did to the findings. One that is still there may have another message."""
+    """The effect of a change on the findings. A finding that stays may have another message."""
 
     new: list[Finding]
     changed: list[Finding]
@@ -47,10 +47,10 @@ class Changes:
         # While a file can't be read, what was found in it before is neither gone nor seen.
         broken = {finding.path for finding in now if finding.phase is Phase.READ}
         hidden = [finding for finding in before if finding.path in broken and finding.phase is not Phase.READ]
-        found = difference([finding for finding in before if finding not in hidden], now)
+        change = difference([finding for finding in before if finding not in hidden], now)
         known = {_identity(finding) for finding in now}
         self._before = now + [finding for finding in hidden if _identity(finding) not in known]
-        _show(found)
+        _show(change)
 
 
 def difference(before: list[Finding], now: list[Finding]) -> Difference:
@@ -84,12 +84,12 @@ def _identity(finding: Finding) -> tuple[str, ...]:
     return (finding.path, finding.name, str(finding.details.get("place", finding.pointer)), finding.message)
 
 
-def _show(found: Difference) -> None:
-    lines = found.lines()
+def _show(change: Difference) -> None:
+    lines = change.lines()
     if not lines:
         err("workrail-lint: since the last check: nothing new, nothing gone")
         return
-    counts = [(len(found.new), "new"), (len(found.changed), "changed"), (len(found.gone), "gone")]
+    counts = [(len(change.new), "new"), (len(change.changed), "changed"), (len(change.gone), "gone")]
     err(f"workrail-lint: since the last check: {', '.join(f'{count} {what}' for count, what in counts if count)}")
     style = Style(uses_colour(sys.stderr))
     for mark, finding in lines[:_SHOWN]:
@@ -124,8 +124,8 @@ def watch(paths: list[str], check: Callable[[], int], extra_files: Callable[[], 
 def _state(paths: list[str]) -> dict[str, tuple[int, int]]:
     """The size and modification time of every watched file."""
     state: dict[str, tuple[int, int]] = {}
-    found = discover(paths, suffixes=(".json", ".toml", ".yaml", ".md", ".jsonl"))
-    for file in found.files:
+    discovery = discover(paths, suffixes=(".json", ".toml", ".yaml", ".md", ".jsonl"))
+    for file in discovery.files:
         try:
             stat = os.stat(file.path)
         except OSError:

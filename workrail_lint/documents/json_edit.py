@@ -50,29 +50,29 @@ def apply_fix(text: str, edits: tuple[Edit, ...]) -> str:
 
 def apply_fixes(text: str, fixes: list[tuple[Edit, ...]]) -> tuple[str, list[bool]]:
     """Apply fixes that do not overlap, first come first served; says which were applied. A fix is applied whole."""
-    taken: list[Edit] = []
+    accepted: list[Edit] = []
     applied: list[bool] = []
     for edits in fixes:
-        free = all(_is_free(edit, taken) for edit in edits)
+        free = all(_is_free(edit, accepted) for edit in edits)
         applied.append(free)
         if free:
             for edit in edits:
-                insort(taken, edit)
+                insort(accepted, edit)
     parts: list[str] = []
     at = 0
-    for edit in taken:
+    for edit in accepted:
         parts += (text[at : edit.start], edit.text)
         at = edit.end
     return "".join([*parts, text[at:]]), applied
 
 
-def _is_free(edit: Edit, taken: list[Edit]) -> bool:
+def _is_free(edit: Edit, accepted: list[Edit]) -> bool:
     """Return whether an edit overlaps none of those that were taken, which are sorted by both of their ends."""
-    at = bisect_left(taken, edit.end, key=_start)
-    if at > 0 and taken[at - 1].end > edit.start:
+    at = bisect_left(accepted, edit.end, key=_start)
+    if at > 0 and accepted[at - 1].end > edit.start:
         return False
     # Two insertions at one place have no defined order.
-    return not (edit.start == edit.end and at < len(taken) and taken[at].start == taken[at].end == edit.start)
+    return not (edit.start == edit.end and at < len(accepted) and accepted[at].start == accepted[at].end == edit.start)
 
 
 def _start(edit: Edit) -> int:
@@ -135,9 +135,9 @@ class Editor:
         text = self.document.text
         operations = _from_the_end(fix.operations)
         if _are_apart(operations):
-            found = [self._edit(operation) for operation in operations]
-            changes = sorted(edit for edit in found if edit is not None and text[edit.start : edit.end] != edit.text)
-            return () if None in found else tuple(changes)
+            edits = [self._edit(operation) for operation in operations]
+            changes = sorted(edit for edit in edits if edit is not None and text[edit.start : edit.end] != edit.text)
+            return () if None in edits else tuple(changes)
         change = self._one_by_one(operations)
         return () if change is None else (change,)
 
@@ -155,8 +155,8 @@ class Editor:
             if edit is None:
                 return None
             changed = apply_edit(changed, edit)
-        found = difference(part, changed)
-        return None if found is None else Edit(found.start + shift, found.end + shift, found.text)
+        change = difference(part, changed)
+        return None if change is None else Edit(change.start + shift, change.end + shift, change.text)
 
     def _part(self, node: NodeSpan | None) -> tuple[str, int]:
         """A value as separate text, indented as in its line, and how far that moves its offsets."""

@@ -89,12 +89,12 @@ def _written(value: _Value, text: str, walk: SchemaWalk, schemas: list[Schema]) 
 
 def _filled(value: _Value, text: str, inner: list[_Value], parts: list[str]) -> str:
     """A container with its own text between its values."""
-    made: list[str] = []
+    pieces: list[str] = []
     at = value.start
     for each, part in zip(inner, parts, strict=True):
-        made += [text[at : each.start], part]
+        pieces += [text[at : each.start], part]
         at = each.end
-    return "".join([*made, text[at : value.end]])
+    return "".join([*pieces, text[at : value.end]])
 
 
 _WIDTH = 100  # of a list or object on one line

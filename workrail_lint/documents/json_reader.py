@@ -104,7 +104,7 @@ class JsonDocument:
                 return NodeSpan(place[0], end)
             for token in pointers.decode(pointer):
                 container = self._containers.get(place[0]) or self._opened(text, place[0])
-                place = container.found.get(token) or container.find(text, token)
+                place = container.places.get(token) or container.find(text, token)
             start, *name = place
             return NodeSpan(start, container.end(text, start), *name)
         except (StopIteration, ValueError, IndexError):
@@ -300,7 +300,7 @@ class _Container:
     Many places are neighbours, so the search goes on where the one before ended.
     """
 
-    __slots__ = ("_at", "_close", "_count", "_is_object", "_line", "_start", "found")
+    __slots__ = ("_at", "_close", "_count", "_is_object", "_line", "_start", "places")
 
     def __init__(self, text: str, start: int, is_laid_out: bool) -> None:
         if text[start] not in "{[":
@@ -312,11 +312,11 @@ class _Container:
         has_lines = is_laid_out and text.startswith("\n", start + 1)
         self._line = text[start + 1 : skip_space(text, start + 1)] if has_lines else ""
         self._close: int | None = None  # where the last of them ends, if it was searched for
-        self.found: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
+        self.places: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
 
     def find(self, text: str, token: str) -> tuple[int, ...]:
         """The offset of a member or element; of a member also both ends of its name. Raises ValueError if not there."""
-        found, at = self.found, self._at
+        places, at = self.places, self._at
         if self._line and self._is_object and "\\" not in token:
             # By its line, as strings have no line breaks and what is below has more indentation. The root ends last.
             if self._close is None:
@@ -326,8 +326,8 @@ class _Container:
             start = text.find(line, self._start, self._close)
             if start >= 0:
                 end = start + len(line)
-                found[token] = end, start + len(self._line), end - 2
-        while token not in found:
+                places[token] = end, start + len(self._line), end - 2
+        while token not in places:
             if self._count:
                 at = self.end(text, at)
                 at = at if text[at] == "," else skip_space(text, at)
@@ -341,13 +341,13 @@ class _Container:
                 # The usual form: a colon, a blank, the value.
                 is_usual = text.startswith(": ", end) and text[end + 2] not in _BLANKS
                 at = end + 2 if is_usual else skip_space(text, skip_space(text, end) + 1)
-                found[name] = at, start, end
+                places[name] = at, start, end
             else:
                 at = start
-                found[str(self._count)] = (at,)
+                places[str(self._count)] = (at,)
             self._at = at
             self._count += 1
-        return found[token]
+        return places[token]
 
     def end(self, text: str, at: int) -> int:
         """The offset after a value. In a laid-out text it ends where its line does, or its last line."""

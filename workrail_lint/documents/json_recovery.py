@@ -104,7 +104,7 @@ class _Parser:
             self.step(self.frames[-1])
         self.space()
         if self.at < len(self.text):
-            self.syntax(f"expected the end of the file, found {self.shown()}", self.at, len(self.text))
+            self.syntax(f"expected the end of the file, found {self.token_in_words()}", self.at, len(self.text))
 
     def step(self, frame: _Frame) -> None:
         """Read the next element or member of the innermost container, or close it."""
@@ -123,9 +123,9 @@ class _Parser:
                     self.close(frame)
                     return
             elif self.starts_item(frame):
-                self.syntax(f"expected ',' or '{close}', found {self.shown()}", self.at, self.at + 1)
+                self.syntax(f"expected ',' or '{close}', found {self.token_in_words()}", self.at, self.at + 1)
             else:
-                self.fail(f"expected ',' or '{close}', found {self.shown()}")
+                self.fail(f"expected ',' or '{close}', found {self.token_in_words()}")
         if frame.is_object:
             self.member(frame)
         else:
@@ -147,7 +147,7 @@ class _Parser:
             self.syntax("expected ':' after the key, found '='", self.at, self.at + 1)
             self.at += 1
         else:
-            self.fail(f"expected ':' after the key, found {self.shown()}")
+            self.fail(f"expected ':' after the key, found {self.token_in_words()}")
         self.space()
         frame.name = name
         frame.members.setdefault(name, []).append(name_span)
@@ -202,14 +202,14 @@ class _Parser:
         if error.msg.startswith("Unterminated"):
             self.fail("expected '\"' to close the string that starts here", start, start + 1)
         if error.msg.startswith("Invalid control"):
-            shown = f"U+{ord(self.text[at]):04X}"
+            character = f"U+{ord(self.text[at]):04X}"
             escape = json.dumps(self.text[at])[1:-1]
-            self.fail(f"expected {escape} in the string, found the control character {shown}", at, at + 1)
+            self.fail(f"expected {escape} in the string, found the control character {character}", at, at + 1)
         # The C scanner points at the backslash before a bad letter, and after the one before a bad `u`.
         at = self.text.rindex("\\", start, at + 1)
         escape = self.text[at : at + (6 if self.text[at + 1] == "u" else 2)].partition('"')[0]
-        shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in escape)
-        self.fail(f"expected a valid escape, found {shown}", at, at + len(escape))
+        character = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in escape)
+        self.fail(f"expected a valid escape, found {character}", at, at + len(escape))
 
     def member_name(self) -> str:
         char = self.peek()
@@ -224,7 +224,7 @@ class _Parser:
             self.syntax("expected keys in double quotes", start, match.end(), once=True)
             self.at = match.end()
             return match[0]
-        self.fail(f"expected a key in double quotes, found {self.shown()}")
+        self.fail(f"expected a key in double quotes, found {self.token_in_words()}")
         raise AssertionError  # pragma: no cover - fail() never returns
 
     def word(self, pointer: str) -> js.Json:
@@ -245,7 +245,7 @@ class _Parser:
             self.report("json-non-finite-literal", f"JSON does not allow {word}", start, self.at, pointer=pointer)
             return None
         if not word:
-            self.fail(f"expected a value, found {self.shown()}")
+            self.fail(f"expected a value, found {self.token_in_words()}")
         self.syntax(self.bad_word(word) if self.frames else self.no_document(word), start, start + len(word))
         self.at = start + len(word)
         return word
@@ -288,7 +288,7 @@ class _Parser:
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def shown(self) -> str:
+    def token_in_words(self) -> str:
         char = self.peek()
         if not char:
             return "the end of the file"
@@ -336,16 +336,16 @@ class _Parser:
     def report_duplicates(self, frame: _Frame) -> None:
         if not frame.is_object or len(frame.members) == sum(map(len, frame.members.values())):
             return
-        starts = sorted(start for found in frame.members.values() for start, _ in found)
+        starts = sorted(start for spans in frame.members.values() for start, _ in spans)
         self.lost += [
-            (loser, starts[bisect_right(starts, loser)]) for found in frame.members.values() for loser, _ in found[:-1]
+            (loser, starts[bisect_right(starts, loser)]) for spans in frame.members.values() for loser, _ in spans[:-1]
         ]
-        for name, found in frame.members.items():
-            if len(found) == 1:
+        for name, spans in frame.members.items():
+            if len(spans) == 1:
                 continue
-            last = found[-1][0]
+            last = spans[-1][0]
             winner = self.source.position(last)
-            for loser, end in found[:-1]:
+            for loser, end in spans[:-1]:
                 if len(self.out.problems) >= self.most_problems:
                     return  # the rest shows once these are fixed
                 where = self.source.position(loser)

@@ -89,11 +89,11 @@ def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> Jsonl
         return document
     start = 0
     for index, line in enumerate(_lines(text)):
-        shown = line.removesuffix("\r")
+        content = line.removesuffix("\r")
         # A byte order mark is not part of the first line; the caller reports it.
-        if index == 0 and shown.startswith("\ufeff"):
-            shown = " " + shown[1:]
-        document.lines.append(JsonlLine(index, start, shown))
+        if index == 0 and content.startswith("\ufeff"):
+            content = " " + content[1:]
+        document.lines.append(JsonlLine(index, start, content))
         start += len(line) + 1
     document.readable = True
     return document

@@ -1,4 +1,4 @@
-"""What document models are built from: closed objects, leaf types with JSON's own rules, unions, scenarios."""
+"""The building blocks of document models: closed objects, leaf types with JSON's own rules, unions, scenarios."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ class Generated(Closed):
 
 
 class ScenarioFile(Closed):
-    """What the scenarios of all systems have in common."""
+    """The members that the scenarios of all systems share."""
 
     schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
     name: Maybe[Name] = Field(None, description="The name of the test (default: the file name).")

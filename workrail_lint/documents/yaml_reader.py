@@ -351,10 +351,10 @@ class _Builder:
                 end,
             )
             return
-        found = ambiguity(text)
-        if found is not None:
-            message = f"{_quoted(text)} is {found.readings}; {found.remedy}"
-            self._report(found.name, message, start, end, blocking=False)
+        doubt = ambiguity(text)
+        if doubt is not None:
+            message = f"{_quoted(text)} is {doubt.readings}; {doubt.remedy}"
+            self._report(doubt.name, message, start, end, blocking=False)
 
     def _take_key(self, frame: _Frame, event: yaml.ScalarEvent, start: int, end: int) -> None:
         name = _joined(event.value)
@@ -364,8 +364,8 @@ class _Builder:
             return
         self._set_key(frame, name, start, end)
         if event.style is None and not isinstance(plain_value(name), str):
-            shown = f"key {_quoted(name)}" if name else "an empty key"
-            self._report("yaml-key-not-string", f"{shown} must be a string; quote it", start, end)
+            subject = f"key {_quoted(name)}" if name else "an empty key"
+            self._report("yaml-key-not-string", f"{subject} must be a string; quote it", start, end)
         elif event.style is None:
             self._remark(name, start, end)
         if name in frame.names:

@@ -142,7 +142,7 @@ def encoded(content: str, result: FileResult, system: int) -> bytes | None:
 
 
 def decoded(path: str, line: bytes) -> Known:
-    """What a line that `encoded` made says about a path."""
+    """Return the cached result for a path from a line that `encoded` wrote."""
     return _known(path, *_parts(line))
 
 
@@ -229,8 +229,8 @@ def _operations() -> dict[str, Any]:
     """The kinds of operations by name; few runs apply a fix."""
     from workrail_lint.documents import operations as kinds
 
-    found = (kinds.Cut, kinds.Insert, kinds.Remove, kinds.Rename, kinds.Replace, kinds.ReplaceText, kinds.Respell)
-    return {kind.__name__: kind for kind in found}
+    classes = (kinds.Cut, kinds.Insert, kinds.Remove, kinds.Rename, kinds.Replace, kinds.ReplaceText, kinds.Respell)
+    return {kind.__name__: kind for kind in classes}
 
 
 _KEPT = (str, int)  # and bool, which is an int

@@ -93,10 +93,10 @@ class Config:
 def find_config(start: str) -> Ok[Config] | Err[str]:
     """The configuration of a file or folder: the nearest one above it that counts."""
     path, passed_over = nearest_file(start)
-    found = Ok(unconfigured(start)) if path is None else load_config(path)
-    if isinstance(found, Ok):
-        found.value.passed_over = passed_over
-    return found
+    loaded = Ok(unconfigured(start)) if path is None else load_config(path)
+    if isinstance(loaded, Ok):
+        loaded.value.passed_over = passed_over
+    return loaded
 
 
 def nearest_file(start: str) -> tuple[str | None, list[str]]:

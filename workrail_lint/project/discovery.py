@@ -75,8 +75,8 @@ def discover(
             remark = "; what follows -- is a path, not an option" if is_option else ""
             problems.append((path, f"does not exist{remark}"))
         elif is_folder:
-            for found in _walk(path, wanted, problems, apart):
-                files.setdefault(os.path.normpath(found), Found(found, False))
+            for file in _walk(path, wanted, problems, apart):
+                files.setdefault(os.path.normpath(file), Found(file, False))
         else:
             files[os.path.normpath(path)] = Found(path, True)
     return Discovery([files[key] for key in sorted(files)], problems, apart)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Request:
-    """What the caller asks for on top of the configuration."""
+    """The options of the caller, on top of the configuration."""
 
     __slots__ = ("baseline", "complete", "extend_select", "fingerprints", "ignore", "jobs", "select", "use_cache")
 
@@ -199,10 +199,10 @@ class Project:
         self.is_whole = False  # a folder was checked, not some of its files
         self._files: dict[str, Found] = {}
 
-    def add(self, path: str, found: Discovery) -> None:
+    def add(self, path: str, discovery: Discovery) -> None:
         self.is_whole = self.is_whole or os.path.isdir(path)
-        self.problems += found.problems
-        for file in found.files:
+        self.problems += discovery.problems
+        for file in discovery.files:
             key = os.path.normpath(file.path)
             if file.named or key not in self._files:
                 self._files[key] = file
@@ -222,7 +222,7 @@ def projects(
 ) -> list[Project]:
     """The projects in the order they are found; `nested` says that folders may have their own configuration."""
     is_apart = (lambda folder, names: config_file(folder, names) is not None) if nested else None
-    found: dict[str, Project] = {}
+    by_config: dict[str, Project] = {}
     known: dict[str, Project] = {}  # by folder: many files are named together, and most are in the same folder
     waiting = deque(paths)
     while waiting:
@@ -231,7 +231,7 @@ def projects(
         project = known.get(folder)
         if project is None:
             config = config_of(path)
-            project = known[folder] = found.setdefault(config.path or config.root, Project(config))
+            project = known[folder] = by_config.setdefault(config.path or config.root, Project(config))
         config = project.config
         include, exclude = config.strings("include"), config.strings("exclude")
         discovery = discover(
@@ -239,4 +239,4 @@ def projects(
         )
         project.add(path, discovery)
         waiting.extend(discovery.apart)
-    return list(found.values())
+    return list(by_config.values())

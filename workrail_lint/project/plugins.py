@@ -41,7 +41,7 @@ hookimpl = pluggy.HookimplMarker("workrail_lint")
 
 
 class Hooks:
-    """What a plugin can add."""
+    """The hooks of a plugin."""
 
     @hookspec
     def workrail_lint_rules(self) -> list[type[Rule]]:  # type: ignore[empty-body]
@@ -53,7 +53,7 @@ class Hooks:
 
 
 class Plugins:
-    """What the configured plugins brought, and what went wrong with them, now or later in the run."""
+    """The rules and systems of the configured plugins, and their problems, now or later in the run."""
 
     def __init__(self) -> None:
         self.rules: list[Rule] = []
@@ -61,10 +61,10 @@ class Plugins:
         self.problems: list[str] = []
 
 
-def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Plugins:
+def load_plugins(names: list[str], existing: Iterable[RuleInfo] = ()) -> Plugins:
     """Import the plugins and collect what they offer; `taken` are the rules that exist already."""
     result = Plugins()
-    known: list[Rule | RuleInfo] = list(taken)
+    known: list[Rule | RuleInfo] = list(existing)
     for name in names:
         try:
             with _remarks():
@@ -217,7 +217,7 @@ def _guarded_system(system: System, plugin: str, problems: list[str]) -> System:
         "check": lambda *_: FileResult([]),
         "check_data": lambda *_: FileResult([]),
         "cross_check": lambda *_: [],
-        "reconsider": lambda found, *_: found,
+        "reconsider": lambda findings, *_: findings,
         "describe": lambda *_: [],
     }
     for method, default in defaults.items():
@@ -300,13 +300,13 @@ _REPORTED: dict[str, Any] = {
 @contextmanager
 def _remarks() -> Iterator[None]:
     """Standard output is for results: what a plugin prints meanwhile is a remark about the run."""
-    said = StringIO()
+    output = StringIO()
     try:
-        with redirect_stdout(said):
+        with redirect_stdout(output):
             yield
     finally:
-        if said.getvalue():
-            err(said.getvalue().rstrip("\n"))
+        if output.getvalue():
+            err(output.getvalue().rstrip("\n"))
 
 
 def _described(error: BaseException) -> str:

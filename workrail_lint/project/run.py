@@ -50,7 +50,7 @@ class Plan:
 
 
 class Outcome:
-    """What a run found. `accepted` findings are in the baseline, `suppressed` ones are accepted with a reason."""
+    """The result of a run. `accepted` findings are in the baseline, `suppressed` ones are accepted with a reason."""
 
     __slots__ = ("accepted", "files", "findings", "suppressed")
 
@@ -84,21 +84,21 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
 
 
 class Conclusion:
-    """What a run over many files comes to; the last two are for those who check one of the files again."""
+    """The outcome of a run over many files, with the data needed to check one of the files again."""
 
     __slots__ = ("outcome", "records", "together")
 
     def __init__(self, outcome: Outcome, records: list[dict[str, object]], together: list[Finding]) -> None:
         self.outcome = outcome
         self.records = records  # of each system, by path
-        self.together = together  # what only showed when all files were seen together
+        self.together = together  # findings of the cross-file rules
 
 
 def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> Conclusion:
     """From what each file said to what the run says."""
     ours = [outcome for outcome in outcomes if outcome.system is not None and outcome.result.ours]
-    found = [finding for outcome in ours for finding in outcome.result.findings]
-    found += [_unreadable(path, f"{path} {reason}", plan) for path, reason in discovery.problems]
+    findings = [finding for outcome in ours for finding in outcome.result.findings]
+    findings += [_unreadable(path, f"{path} {reason}", plan) for path, reason in discovery.problems]
     recorded: list[dict[str, object]] = []
     together: list[Finding] = []
     for number, system in enumerate(plan.systems):
@@ -108,15 +108,15 @@ def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> 
         if len(telling) == 1 and system.pure_alone and telling[0].content:
             crossing = _crossing_alone(telling[0], system, plan)
         elif records:
-            found = system.reconsider(found, records)
+            findings = system.reconsider(findings, records)
             crossing = system.cross_check(records, plan.settings, plan.complete)
         else:
             continue
         together += crossing
-        found += crossing
+        findings += crossing
     if plan.cache is not None:
         plan.cache.save()
-    return Conclusion(reported_outcome(found, [outcome.path for outcome in ours], plan), recorded, together)
+    return Conclusion(reported_outcome(findings, [outcome.path for outcome in ours], plan), recorded, together)
 
 
 def _crossing_alone(file: FileOutcome, system: System, plan: Plan) -> list[Finding]:
@@ -133,9 +133,9 @@ def _crossing_alone(file: FileOutcome, system: System, plan: Plan) -> list[Findi
     return crossing
 
 
-def reported_outcome(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
+def reported_outcome(findings: list[Finding], files: list[str], plan: Plan) -> Outcome:
     """The findings to report, in order: selected, not suppressed, not in the baseline."""
-    kept = [plan.selection.adjusted(finding) for finding in found if plan.selection.applies(finding)]
+    kept = [plan.selection.adjusted(finding) for finding in findings if plan.selection.applies(finding)]
     suppressed: list[tuple[Finding, str]] = []
     if plan.suppressions:
         reasons = [plan.suppressions.reason(f, str(f.details.get("place", f.pointer))) for f in kept]

@@ -29,8 +29,8 @@ class KnownRules:
 
     def __call__(self) -> list[RuleInfo]:
         """All of them."""
-        found = [info for system in self._systems for info in system.rules()]
-        return [*found, *CONFIGURATION.infos, *self._extra.values()]
+        infos = [info for system in self._systems for info in system.rules()]
+        return [*infos, *CONFIGURATION.infos, *self._extra.values()]
 
     def get(self, code: str, name: str) -> RuleInfo | None:
         """The rule of a finding."""
@@ -38,8 +38,8 @@ class KnownRules:
         if own is not None:
             return own
         family = [system for system in self._systems if code[:2] in system.families]
-        found = (self._by_name(system).get(name) for system in family or self._systems)
-        return next((info for info in found if info is not None), None)
+        infos = (self._by_name(system).get(name) for system in family or self._systems)
+        return next((info for info in infos if info is not None), None)
 
     def rule(self, info: RuleInfo) -> Rule:
         """The rule itself, for its examples."""
@@ -52,8 +52,8 @@ class KnownRules:
     def families(self) -> dict[str, str]:
         """The two letters of each family, and what it is about."""
         ordered = [*self._systems[-1:], *self._systems[:-1]]
-        found = {letters: title for system in ordered for letters, title in system.families.items()}
-        return {**found, **CONFIGURATION_FAMILIES}
+        titles = {letters: title for system in ordered for letters, title in system.families.items()}
+        return {**titles, **CONFIGURATION_FAMILIES}
 
     def _by_name(self, system: System) -> dict[str, RuleInfo]:
         if system.name not in self._read:

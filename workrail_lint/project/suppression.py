@@ -108,21 +108,21 @@ class Suppressions:
 
         An entry about a file or a rule that was not checked may still be needed, so it is not reported.
         """
-        found = [(_expired(entry), entry) for entry in self.expired]
+        pairs = [(_expired(entry), entry) for entry in self.expired]
         idle = [entry for entry in self.live if not entry.used] if files is not None else []
         if idle:
             seen = _Seen([relative_to(self.root, path) for path in files or ()])
-            found += [
+            pairs += [
                 (_unused(entry), entry)
                 for entry in idle
                 if selection.runs_all(entry.codes) and self._was_checked(entry, seen)
             ]
-        found = [(finding, entry) for finding, entry in found if not selection.ignores(finding)]
-        spans = entry_spans(self.source) if found else []
-        for finding, entry in found:
+        pairs = [(finding, entry) for finding, entry in pairs if not selection.ignores(finding)]
+        spans = entry_spans(self.source) if pairs else []
+        for finding, entry in pairs:
             finding.path = os.path.relpath(self.source)
             finding.span = spans[entry.number] if entry.number < len(spans) else None
-        return [selection.adjusted(finding) for finding, _ in found]
+        return [selection.adjusted(finding) for finding, _ in pairs]
 
     def _was_checked(self, entry: Suppression, seen: _Seen) -> bool:
         """Return whether the file of an entry was checked, or no longer exists."""

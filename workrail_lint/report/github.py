@@ -20,12 +20,12 @@ def _command(item: Reported, data: ReportData) -> str:
     if span.start.line == span.end.line:  # columns on different lines are refused
         properties |= {"col": str(span.start.column), "endColumn": str(span.end.column)}
     properties["title"] = f"{finding.code} {finding.name}"
-    shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
+    parameters = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
     paragraphs = [finding.message, data.help(finding)]
     if finding.fix is not None:
         paragraphs.append(f"Fix: {finding.fix.title}")
     message = "\n".join(printable(text[:_LONGEST]) for text in paragraphs if text)
-    return f"::{_COMMANDS[finding.severity]} {shown}::{_data(message)}"
+    return f"::{_COMMANDS[finding.severity]} {parameters}::{_data(message)}"
 
 
 def _data(text: str) -> str:

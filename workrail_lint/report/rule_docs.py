@@ -199,10 +199,10 @@ def _cut(line: str) -> str:
 # ---------------------------------------------------------------------------------------------------- the index
 
 
-def index(shown: Iterable[AnyRule], code: Callable[[AnyRule], str] = lambda rule: rule.code) -> str:
+def index(rules: Iterable[AnyRule], code: Callable[[AnyRule], str] = lambda rule: rule.code) -> str:
     """All rules in one page, by family; `code` says how the code of a rule is written, for example as a link."""
     by_family: dict[str, list[AnyRule]] = {}
-    for rule in shown:
+    for rule in rules:
         by_family.setdefault(rule.family, []).append(rule)
     titles = families()
     total = sum(map(len, by_family.values()))

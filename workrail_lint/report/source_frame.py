@@ -43,17 +43,17 @@ def frame(source: SourceText, span: Span, width: int, style: Style, colour: str)
     end = max(start, min(span.end.column - 1, len(line))) if span.end.line == first else len(line)
     # A lone bracket says nothing about what it opens; the next lines do.
     lone = span.end.line > first and line[start:].strip() in _OPENERS
-    shown = range(first, min(first + (_MORE_LINES if lone else 0), len(source.line_starts)) + 1)
-    gutter = len(str(shown[-1]))
+    numbers = range(first, min(first + (_MORE_LINES if lone else 0), len(source.line_starts)) + 1)
+    gutter = len(str(numbers[-1]))
     room = max(_LEAST_WIDTH, width - gutter - 3)
     window = _window(line, start, end, room)
     caret = " " * window.indent + style("^" * max(1, window.marked), colour, "bold")
     note = style(f" to line {span.end.line}", colour) if span.end.line > first else ""
     bar = style("|", "blue")
-    numbers = [style(str(number).rjust(gutter), "blue") for number in shown]
+    labels = [style(str(number).rjust(gutter), "blue") for number in numbers]
     empty = f"{' ' * gutter} {bar}"
-    lines = [empty, f"{numbers[0]} {bar} {window.text}".rstrip(), f"{empty} {caret}{note}"]
-    for label, number in zip(numbers[1:], shown[1:], strict=True):
+    lines = [empty, f"{labels[0]} {bar} {window.text}".rstrip(), f"{empty} {caret}{note}"]
+    for label, number in zip(labels[1:], numbers[1:], strict=True):
         lines.append(f"{label} {bar} {_window(source.line(number), 0, 0, room).text}".rstrip())
     return Frame(lines, gutter)
 
@@ -88,10 +88,10 @@ def _window(line: str, start: int, end: int, room: int) -> _Window:
     marked = _fitting(line, start, end, free)
     right = _fitting(line, marked, len(line), free - _width(line, start, marked)) if marked == end else marked
     cut, more = "…" if left > 0 else "", "…" if right < len(line) else ""
-    shown = line[left:right]
-    if _is_plain(shown) and "##" not in shown:
-        return _Window(f"{cut}{shown}{more}", len(cut) + start - left, marked - start)
-    pieces = [_shown(char) for char in shown]
+    visible = line[left:right]
+    if _is_plain(visible) and "##" not in visible:
+        return _Window(f"{cut}{visible}{more}", len(cut) + start - left, marked - start)
+    pieces = [_shown(char) for char in visible]
     for match in LOG_COMMAND.finditer(line, left, right):
         pieces[match.start() + 1 - left] = "\\u0023"
     before, inside, after = ("".join(part) for part in _split(pieces, start - left, marked - left))

@@ -31,17 +31,17 @@ def rows(data: ReportData) -> list[Row]:
         counts[key] += 1
         if item.finding.fix is not None:
             fixes[*key, item.finding.fix.safety] += 1
-    found = [Row(*key, number, fixes[*key, Safety.SAFE], fixes[*key, Safety.UNSAFE]) for key, number in counts.items()]
-    return sorted(found, key=lambda row: (-row.hits, row.severity.rank, row.code))
+    table = [Row(*key, number, fixes[*key, Safety.SAFE], fixes[*key, Safety.UNSAFE]) for key, number in counts.items()]
+    return sorted(table, key=lambda row: (-row.hits, row.severity.rank, row.code))
 
 
 def as_table(data: ReportData) -> str:
     style = Style(data.colour)
-    found = rows(data)
-    width = max((len(str(row.hits)) for row in found), default=0)
-    code = max((len(one_line(row.code)) for row in found), default=0)
+    table = rows(data)
+    width = max((len(str(row.hits)) for row in table), default=0)
+    code = max((len(one_line(row.code)) for row in table), default=0)
     lines = []
-    for row in found:
+    for row in table:
         mark = "*" if row.fixable else "-" if row.fixable_unsafe else " "
         number = style(str(row.hits).rjust(width), "bold")
         level = style(row.severity.value.ljust(7), COLOURS[row.severity])

@@ -28,12 +28,12 @@ def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) 
     colour = COLOURS[finding.severity]
     title = style(f"{finding.severity.value}[{one_line(finding.code)} {one_line(finding.name)}]", colour, "bold")
     source = data.sources(finding.path) if finding.span is not None else None
-    shown = Frame([], 1)
+    excerpt = Frame([], 1)
     if source is not None and finding.span is not None:
-        shown = frame(source, finding.span, data.width, style, colour)
-    margin = " " * shown.gutter
+        excerpt = frame(source, finding.span, data.width, style, colour)
+    margin = " " * excerpt.gutter
     lines = [f"{title}: {style(one_line(finding.message), 'bold')}"]
-    lines += [f"{margin}{style('-->', 'blue')} {_where(item, data)}", *shown.lines]
+    lines += [f"{margin}{style('-->', 'blue')} {_where(item, data)}", *excerpt.lines]
     for label, text in _notes(item, data, explained):
         lines.append(f"{margin} {style('=', 'blue')} {style(f'{label}:', 'bold')} {one_line(text)}")
     return "\n".join(lines)

@@ -117,9 +117,9 @@ def side_files(example: Example) -> dict[str, bytes]:
 
 def shown_files(example: Example) -> tuple[dict[str, bytes], list[str]]:
     """Return the files beside the document as a page shows them, and the paths of those it only names."""
-    shown = {path: as_shown(example.files.get(path, data)) for path, data in side_files(example).items()}
-    named = [path for path, data in shown.items() if path.endswith(".md") and data.count(b"\n") > _MOST_PROSE]
-    return {path: data for path, data in shown.items() if path not in named}, named
+    files = {path: as_shown(example.files.get(path, data)) for path, data in side_files(example).items()}
+    named = [path for path, data in files.items() if path.endswith(".md") and data.count(b"\n") > _MOST_PROSE]
+    return {path: data for path, data in files.items() if path not in named}, named
 
 
 def found_at(example: Example) -> str:

@@ -1,4 +1,4 @@
-"""What an editor offers to do about findings: fix them, accept them, create what is missing."""
+"""The code actions for findings: fix them, accept them, create what is missing."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def fix_all(document: OpenDocument) -> Edit | None:
 
 def format_edit(document: OpenDocument) -> Edit | None:
     """One edit that brings a workflow into the canonical style, as small as it can be."""
-    made = restyled(document.text, schema_walk("workflow")) if document.is_workflow else None
-    return None if made is None else difference(document.text, made)
+    formatted = restyled(document.text, schema_walk("workflow")) if document.is_workflow else None
+    return None if formatted is None else difference(document.text, formatted)
 
 
 # ------------------------------------------------------------------------------------------------ what is missing
@@ -94,8 +94,8 @@ def _created(document: OpenDocument, finding: Finding) -> Iterator[Action]:
     name = finding.name
     value = document.string_at(tuple(decode(finding.pointer))) if finding.pointer.startswith("/") else None
     if name in _UNKNOWN_STEP:
-        said = re.search(r"there is no step '([\w-]+)'", finding.message)
-        ident = said[1] if said else value
+        match = re.search(r"there is no step '([\w-]+)'", finding.message)
+        ident = match[1] if match else value
         if ident is not None and re.fullmatch(r"[\w-]+", ident) and ident not in steps_by_id(document):
             title = ident.replace("-", " ").replace("_", " ").capitalize()
             step = {"id": ident, "title": title, "prompt": "Say what the agent does."}
@@ -183,8 +183,8 @@ def _accepted(document: OpenDocument, finding: Finding, text_of: Callable[[str],
         baseline = os.path.join(root, _BASELINE)
         edits[path] = [_baseline_setting(text, is_shared)]
     old = text_of(baseline)
-    made = merged_baseline(old, baseline_text([finding], os.path.dirname(os.path.abspath(baseline))))
-    change = None if made is None else difference(old, made)
+    new = merged_baseline(old, baseline_text([finding], os.path.dirname(os.path.abspath(baseline))))
+    change = None if new is None else difference(old, new)
     if change is not None:
         yield Action(f"Add {finding.code} to the baseline", "quickfix", {**edits, baseline: [change]}, finding)
 

@@ -1,4 +1,4 @@
-"""What a lens runs: `workrail-test`, in a process of its own, with its result in words."""
+"""The commands of code lenses: `workrail-test` in a separate process, with its result in words."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ async def run(arguments: list[str]) -> Ran:
             return Ran(ran.code in (0, 1), errors.strip(), output, json.loads(output))
         except ValueError:
             return Ran(False, errors.strip() or "workrail-test printed no result", output)
-    said = (output + errors).strip()
-    lines = said.splitlines()
+    text = (output + errors).strip()
+    lines = text.splitlines()
     more = [f"… {len(lines) - _MOST_LINES} more lines in the log"] if len(lines) > _MOST_LINES else []
-    return Ran(ran.code == 0, "\n".join([*lines[:_MOST_LINES], *more]), said)
+    return Ran(ran.code == 0, "\n".join([*lines[:_MOST_LINES], *more]), text)
 
 
 def coverage_of(data: Any) -> dict[str, tuple[int, int]]:
@@ -77,6 +77,6 @@ def coverage_of(data: Any) -> dict[str, tuple[int, int]]:
                 parts = goal.split(":")
                 if len(parts) > 2:
                     step = parts[2].partition(".")[0].partition("__")[0]
-                    shown, total = result.get(step, (0, 0))
-                    result[step] = (shown + is_shown, total + 1)
+                    covered, total = result.get(step, (0, 0))
+                    result[step] = (covered + is_shown, total + 1)
     return result

@@ -1,4 +1,4 @@
-"""What fits at a place: members and closed sets from the schema, names from the catalog, project and document, and
+"""Completions for a place: members and closed sets from the schema, names from the catalog, project and document, and
 snippets: whole parts of a workflow to start from, in which `${1:text}` is a place that the author fills in."""
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ Read = Callable[[str], OpenDocument | None]
 def completions(document: OpenDocument, offset: int, read: Read = lambda path: None) -> list[Completion]:
     """Everything that fits at a cursor, best first. `read` opens another file."""
     if document.kind == CONFIGURATION:
-        found = configuration.suggestions(document.path, document.text, offset, document.project)
-        return [Completion(label, _VALUE, detail, text, start, end) for label, detail, text, start, end in found]
+        suggestions = configuration.suggestions(document.path, document.text, offset, document.project)
+        return [Completion(label, _VALUE, detail, text, start, end) for label, detail, text, start, end in suggestions]
     place = document.place(offset)
     known = document.known
     if place.is_name:
@@ -177,23 +177,23 @@ def _named_members(
     """Members that are named by another part: arguments of a template, slots, steps and variables of a workflow."""
     tokens = place.tokens
     last = tokens[-1] if tokens else ""
-    found: Iterable[tuple[str, str]] = ()
+    names: Iterable[tuple[str, str]] = ()
     if known.is_workflow and last == "args" and tokens[-2:-1] == ("templateCall",):
         call = known.string_at((*tokens[:-1], "templateId"))
         routine = None if call is None else known.project.settings.catalog.templates.get(call)
         if routine is not None:
             values = routine.arg_values
-            found = [(name, ", ".join(values.get(name, ())) or "required") for name in routine.required_args]
+            names = [(name, ", ".join(values.get(name, ())) or "required") for name in routine.required_args]
     elif known.is_workflow and last == "contextMapping":
-        found = _variables(known)
+        names = _variables(known)
     elif known.kind == "bindings" and len(tokens) < 2:
-        found = _workflow_ids(known) if not tokens else ((slot, "a slot") for slot in _slots(known, last))
+        names = _workflow_ids(known) if not tokens else ((slot, "a slot") for slot in _slots(known, last))
     elif known.kind == "scenario" and last in ("context", "outputs"):
         for other in related(known, read):
             if other.is_workflow:
-                found = _variables(other) if last == "context" else ((ident, "step") for ident in steps_by_id(other))
+                names = _variables(other) if last == "context" else ((ident, "step") for ident in steps_by_id(other))
     used = _taken(document, place, offset)
-    for name, detail in found:
+    for name, detail in names:
         if name not in used:
             shape = "{$1}" if (known.kind == "bindings" and not tokens) or last == "outputs" else '"$1"'
             yield _member(document, place, name, detail, shape)
@@ -308,7 +308,8 @@ def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[s
     stated = {match[1] for match in _STATED.finditer(known.text)} - names
     names |= {name for name in stated if analysis.setters(name)}
     for name in sorted(names | ({"goal"} if dotted else set())):
-        setters = [analysis.steps[made.step].id for made in analysis.definitions(name) if made.step is not None]
+        steps = [definition.step for definition in analysis.definitions(name)]
+        setters = [analysis.steps[step].id for step in steps if step is not None]
         domain = analysis.domain(name)
         values = "" if domain is None else f"; {', '.join(map(json.dumps, domain.values))}"
         where = f"set in {setters[0]}" if setters else "given by the engine" if analysis.is_given(name) else "never set"
@@ -337,11 +338,11 @@ def _snippets(known: OpenDocument, place: Place) -> Iterator[Completion]:
     tokens = place.tokens
     if not known.is_workflow or place.in_string or not tokens or not tokens[-1].isdecimal():
         return
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    snippets: dict[str, tuple[str, dict[str, Any]]] = {}
     if len(tokens) in (2, 4) and tokens[0] == "steps":
-        found = STEPS
+        snippets = STEPS
     elif len(tokens) == 2 and tokens[0] == "assessments":
-        found = ASSESSMENT
-    for label, (detail, value) in found.items():
+        snippets = ASSESSMENT
+    for label, (detail, value) in snippets.items():
         if len(tokens) == 2 or value.get("type") != "loop":
             yield Completion(label, _SNIPPET, detail, json.dumps(value, indent=2), place.start, place.end, True)

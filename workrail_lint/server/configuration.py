@@ -230,8 +230,8 @@ def meaning(path: str, text: str, offset: int, project: Project) -> tuple[str, i
     for key in _own_keys(path, text):
         if key.name[0] <= offset <= key.name[1]:
             name = key.path[-1] if key.path[0] == "suppress" and len(key.path) > 1 else key.path[0]
-            said = MEANINGS.get(name) or _SUPPRESSION.get(name)
-            return (f"`{name}`: {said}", *key.name) if said else None
+            description = MEANINGS.get(name) or _SUPPRESSION.get(name)
+            return (f"`{name}`: {description}", *key.name) if description else None
     return None
 
 

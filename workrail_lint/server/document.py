@@ -30,7 +30,7 @@ _SCHEMAS = {"routine": "workflow", "workflow?": "workflow"}
 
 
 class Checked(NamedTuple):
-    """What checking a text said; and, where it can't be read, what an earlier one had."""
+    """The findings of a text; if it can't be read, also those of the last readable version."""
 
     findings: list[Finding]
     stale: list[Finding]
@@ -107,8 +107,8 @@ class OpenDocument:
         if earlier is None:
             return Checked(findings, [])
         stale = shifted(earlier.checked.findings, earlier.text, self.text)
-        said = {(finding.code, finding.message) for finding in findings}
-        return Checked(findings, [one for one in stale if (one.code, one.message) not in said])
+        current = {(finding.code, finding.message) for finding in findings}
+        return Checked(findings, [one for one in stale if (one.code, one.message) not in current])
 
     @property
     def known(self) -> OpenDocument:

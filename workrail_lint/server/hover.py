@@ -1,4 +1,4 @@
-"""What is said about the thing under a cursor, in Markdown."""
+"""Hover texts for the thing under a cursor, in Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import STEP, VARIABLE, name_at, related
 from workrail_lint.server.place import Place
-from workrail_lint.systems.workrail.analysis.records import SET
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import SET
 from workrail_lint.systems.workrail.compiler.nodes import walk as walk_nodes
 from workrail_lint.systems.workrail.provenance import pieces
 
@@ -44,9 +44,9 @@ def hover(
             parts.append(meant[0])
             start, end = meant[1:]
     else:
-        said = _variable(document, place, offset) or _builtin(document, place) or _identity(document, place)
-        said = said or _step(document, place) or _other_step(document, place, offset, read) or _schema(document, place)
-        parts += [said] if said else []
+        text = _variable(document, place, offset) or _builtin(document, place) or _identity(document, place)
+        text = text or _step(document, place) or _other_step(document, place, offset, read) or _schema(document, place)
+        parts += [text] if text else []
     return Hover("\n\n---\n\n".join(parts), start, end) if parts else None
 
 
@@ -70,14 +70,14 @@ def _variable_text(document: OpenDocument, name: str) -> str | None:
     if analysis is None:
         return None
     steps = analysis.steps
-    made = [
+    setters = [
         steps[each.step].id for each in analysis.definitions(name) if each.step is not None and each.confidence in SET
     ]
     read = [steps[use.step].id for use in analysis.by_name.get(name, ())]
     unset = "the engine" if analysis.is_given(name) else "nothing"
     lines = [
         f"**{_plain(name)}**, a context variable",
-        f"- set in: {_listed(made) or unset}",
+        f"- set in: {_listed(setters) or unset}",
         f"- read in: {_listed(read) or 'nothing'}",
     ]
     domain = analysis.domain(name)

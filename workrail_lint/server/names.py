@@ -15,7 +15,7 @@ from workrail_lint.documents.pointer import decode, encode
 from workrail_lint.server import configuration
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.place import Place
-from workrail_lint.systems.workrail.analysis.records import AUTHORED
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED
 from workrail_lint.systems.workrail.model.workflow import Step
 
 STEP, VARIABLE, ASSESSMENT, REFERENCE, ID = "step", "variable", "assessment", "reference", "id"
@@ -174,7 +174,7 @@ def mentions(document: OpenDocument, name: Name) -> list[Mention]:
     if document.value is None:
         return []
     if document.kind == "scenario":
-        found = _scenario_mentions(document, name)
+        occurrences = _scenario_mentions(document, name)
     else:
         of_kind: dict[str, Callable[[OpenDocument, str], Iterator[Mention]]] = {
             STEP: _step_mentions,
@@ -183,11 +183,11 @@ def mentions(document: OpenDocument, name: Name) -> list[Mention]:
             REFERENCE: _reference_mentions,
             ID: _id_mentions,
         }
-        found = of_kind[name.kind](document, name.text)
+        occurrences = of_kind[name.kind](document, name.text)
     unique: dict[tuple[int, int], bool] = {}
-    for start, end, is_definition in found:
+    for start, end, is_definition in occurrences:
         unique[start, end] = unique.get((start, end), False) or is_definition
-    return [Mention(start, end, made) for (start, end), made in sorted(unique.items())]
+    return [Mention(*span, is_definition) for span, is_definition in sorted(unique.items())]
 
 
 def _step_mentions(document: OpenDocument, ident: str) -> Iterator[Mention]:
@@ -245,11 +245,11 @@ def _variable_mentions(document: OpenDocument, name: str) -> Iterator[Mention]:
         place = document.range_of(use.pointer, on_name=True) if use.kind == "mapping" else None
         if place is not None:
             yield Mention(place[0] + 1, place[1] - 1, False)
-    for made in analysis.definitions(name):
-        if made.span[1] > made.span[0]:
-            yield from _span(document, made.pointer, made.span, name, True)
-        elif tuple(decode(made.pointer))[-1:] == (name,):  # a key of `outputRequired`
-            place = document.range_of(made.pointer, on_name=True)
+    for definition in analysis.definitions(name):
+        if definition.span[1] > definition.span[0]:
+            yield from _span(document, definition.pointer, definition.span, name, True)
+        elif tuple(decode(definition.pointer))[-1:] == (name,):  # a key of `outputRequired`
+            place = document.range_of(definition.pointer, on_name=True)
             if place is not None:
                 yield Mention(place[0] + 1, place[1] - 1, True)
     for mention in analysis.mentions(name):
@@ -284,25 +284,29 @@ def _scenario_mentions(document: OpenDocument, name: Name) -> Iterator[Mention]:
                 yield Mention(place[0] + 1, place[0] + 1 + len(name.text), False)
 
 
-def _span(document: OpenDocument, pointer: str, span: tuple[int, int], name: str, made: bool) -> Iterator[Mention]:
+def _span(
+    document: OpenDocument, pointer: str, span: tuple[int, int], name: str, is_definition: bool
+) -> Iterator[Mention]:
     tokens = tuple(decode(pointer))
     value = document.string_at(tokens)
     if value is not None and value[span[0] : span[1]] == name:
-        yield from _part(document, tokens, *span, made)
+        yield from _part(document, tokens, *span, is_definition)
 
 
-def _whole(document: OpenDocument, tokens: tuple[str, ...], made: bool) -> Iterator[Mention]:
+def _whole(document: OpenDocument, tokens: tuple[str, ...], is_definition: bool) -> Iterator[Mention]:
     place = document.range_of(tokens)
     if place is None:
         return
     is_quoted = document.text[place[0]] in "\"'"
-    yield Mention(place[0] + is_quoted, place[1] - is_quoted, made)
+    yield Mention(place[0] + is_quoted, place[1] - is_quoted, is_definition)
 
 
-def _part(document: OpenDocument, tokens: tuple[str, ...], start: int, end: int, made: bool) -> Iterator[Mention]:
+def _part(
+    document: OpenDocument, tokens: tuple[str, ...], start: int, end: int, is_definition: bool
+) -> Iterator[Mention]:
     place = document.part_of(encode(tokens), start, end)
     if place is not None:
-        yield Mention(*place, made)
+        yield Mention(*place, is_definition)
 
 
 def _strings(value: Any, tokens: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -409,9 +413,9 @@ def everywhere(
     if name.kind in (STEP, VARIABLE):
         documents += related(document, read)
     for each in documents:
-        found = mentions(each, name)
-        if found:
-            yield each, found
+        occurrences = mentions(each, name)
+        if occurrences:
+            yield each, occurrences
 
 
 def check_rename(document: OpenDocument, name: Name, new: str) -> None:
@@ -449,7 +453,7 @@ def _check_variable(document: OpenDocument, name: str, new: str) -> None:
     if new in loop_names:
         raise CannotRename(f"{quoted(new)} is a variable of a loop")
     origins = [use.origin for use in analysis.by_name.get(name, ())]
-    origins += [made.origin for made in analysis.setters(name)]
+    origins += [setter.origin for setter in analysis.setters(name)]
     for origin in origins:
         if origin.via != AUTHORED:
             raise CannotRename(f"{quoted(name)} is also used by text of a {origin.via}, which is not in this file")

@@ -89,11 +89,10 @@ def _parts(document: OpenDocument, tokens: tuple[str, ...], value: Any, depth: i
 
 
 def _headings(document: OpenDocument) -> list[Symbol]:
-    found: list[tuple[int, Symbol]] = []
+    headings: list[tuple[int, Symbol]] = []
     for level, title, start, line_end, end in _sections(document.text):
-        made = Symbol(title or "section", "", "heading", start, end, start, line_end, ())
-        found.append((level, made))
-    return [symbol for symbol, _ in _nested(found, 0, 0)[0]]
+        headings.append((level, Symbol(title or "section", "", "heading", start, end, start, line_end, ())))
+    return [symbol for symbol, _ in _nested(headings, 0, 0)[0]]
 
 
 def _sections(text: str) -> list[tuple[int, str, int, int, int]]:
@@ -109,14 +108,14 @@ def _sections(text: str) -> list[tuple[int, str, int, int, int]]:
     return result
 
 
-def _nested(found: list[tuple[int, Symbol]], at: int, level: int) -> tuple[list[tuple[Symbol, int]], int]:
+def _nested(headings: list[tuple[int, Symbol]], at: int, level: int) -> tuple[list[tuple[Symbol, int]], int]:
     """The symbols below a level, each with its inner ones; and where they end."""
-    made: list[tuple[Symbol, int]] = []
-    while at < len(found) and found[at][0] > level:
-        own, symbol = found[at]
-        inner, at = _nested(found, at + 1, own)
-        made.append((symbol._replace(inner=tuple(each for each, _ in inner)), own))
-    return made, at
+    symbols: list[tuple[Symbol, int]] = []
+    while at < len(headings) and headings[at][0] > level:
+        own, symbol = headings[at]
+        inner, at = _nested(headings, at + 1, own)
+        symbols.append((symbol._replace(inner=tuple(each for each, _ in inner)), own))
+    return symbols, at
 
 
 def folds(document: OpenDocument) -> Iterator[tuple[int, int]]:
@@ -141,8 +140,8 @@ def folds(document: OpenDocument) -> Iterator[tuple[int, int]]:
         yield from _spans(list(_parts(document, (), document.value, 0)), text)
 
 
-def _spans(found: list[Symbol] | tuple[Symbol, ...], text: str) -> Iterator[tuple[int, int]]:
-    for symbol in found:
+def _spans(symbols: list[Symbol] | tuple[Symbol, ...], text: str) -> Iterator[tuple[int, int]]:
+    for symbol in symbols:
         yield symbol.start, len(text[: symbol.end].rstrip()) + 1
         yield from _spans(symbol.inner, text)
 
@@ -157,23 +156,24 @@ def hints(document: OpenDocument, start: int, end: int) -> list[Hint]:
     analysis = document.analysis
     if analysis is None:
         return []
-    found: list[Hint] = []
+    result: list[Hint] = []
     for use in analysis.uses:
         place = document.range_of(use.pointer) if use.leaf is not None else None
         if place is None or not start <= place[1] <= end:
             continue
-        setters = [analysis.steps[made.step].id for made in analysis.definitions(use.name) if made.step is not None]
+        steps = [definition.step for definition in analysis.definitions(use.name)]
+        setters = [analysis.steps[step].id for step in steps if step is not None]
         if setters:
-            found.append(Hint(place[1], f"set in {setters[0]}"))
+            result.append(Hint(place[1], f"set in {setters[0]}"))
         elif not analysis.is_given(use.name):
-            found.append(Hint(place[1], "never set"))
+            result.append(Hint(place[1], "never set"))
     compiled = document.compiled.compiled
     for node in () if compiled is None else walk_nodes(compiled.nodes):
         prompt = node.prompt
         place = document.range_of(f"{node.pointer}/{node.prompt_member}", on_name=True)
         if node.origin is None and prompt is not None and place is not None and start <= place[1] <= end:
-            found.append(Hint(place[1], f"{len(prompt.encode('utf-8', 'surrogatepass'))} bytes"))
-    return sorted(set(found))
+            result.append(Hint(place[1], f"{len(prompt.encode('utf-8', 'surrogatepass'))} bytes"))
+    return sorted(set(result))
 
 
 def prompt_tokens(document: OpenDocument) -> list[tuple[int, int, str]]:
@@ -181,23 +181,23 @@ def prompt_tokens(document: OpenDocument) -> list[tuple[int, int, str]]:
     if not document.is_workflow:
         return []
     analysis = document.analysis
-    found: set[tuple[int, int, str]] = set()
+    tokens: set[tuple[int, int, str]] = set()
     for match in _TEMPLATE_TOKEN.finditer(document.text):
-        found.add((match.start(), match.end(), "macro"))
+        tokens.add((match.start(), match.end(), "macro"))
     if analysis is not None:
         for name in analysis.by_name:
-            spots = [(made.pointer, made.span) for made in analysis.definitions(name)]
+            spots = [(definition.pointer, definition.span) for definition in analysis.definitions(name)]
             spots += [(mention.pointer, mention.span) for mention in analysis.mentions(name)]
             for pointer, (start, end) in spots:
                 value = document.string_at(tuple(decode(pointer)))
                 place = document.part_of(pointer, start, end) if value is not None else None
                 if place is not None and value is not None and value[start:end] == name:
-                    found.add((*place, "variable"))
+                    tokens.add((*place, "variable"))
         for ident in steps_by_id(document):
             named = mentions(document, Name(STEP, ident)) if document.text.count(ident) > 1 else ()
-            found |= {(each.start, each.end, "function") for each in named}
+            tokens |= {(each.start, each.end, "function") for each in named}
     ordered: list[tuple[int, int, str]] = []
-    for item in sorted(found):
+    for item in sorted(tokens):
         if not ordered or item[0] >= ordered[-1][1]:
             ordered.append(item)
     return ordered
@@ -226,6 +226,6 @@ def lenses(document: OpenDocument, coverage: dict[str, tuple[int, int]] | None) 
     for ident, step in steps_by_id(document).items():
         place = document.range_of(step.pointer)
         if coverage is not None and place is not None and ident in coverage:
-            shown, goals = coverage[ident]
-            result.append(Lens(place[0], f"{shown} of {goals} goals covered", "workrail.coverage", (path,)))
+            covered, goals = coverage[ident]
+            result.append(Lens(place[0], f"{covered} of {goals} goals covered", "workrail.coverage", (path,)))
     return result

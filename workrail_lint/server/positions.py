@@ -52,16 +52,16 @@ def shifted(findings: Iterable[Finding], old: str, new: str) -> list[Finding]:
     source = SourceText(new)
     moved = []
     for finding in findings:
-        made = copy(finding)
-        made.details = dict(finding.details)
+        copied = copy(finding)
+        copied.details = dict(finding.details)
         if change is not None:
-            made.fix = None
+            copied.fix = None
             if finding.span is not None:
                 by = len(change.text) - (change.end - change.start)
                 ends = (
                     at + by if at >= change.end else min(at, change.start + len(change.text))
                     for at in (finding.span.start.offset, finding.span.end.offset)
                 )
-                made.span = source.span(*ends)
-        moved.append(made)
+                copied.span = source.span(*ends)
+        moved.append(copied)
     return moved

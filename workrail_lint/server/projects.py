@@ -27,7 +27,7 @@ class Claim(NamedTuple):
 
 
 class _Together(NamedTuple):
-    """What was found in a file because of others, and the text it was found in."""
+    """The cross-file findings of a file, and the text they refer to."""
 
     text: str
     findings: list[Finding]
@@ -96,17 +96,17 @@ class Project:
         result = claim.system.check(path, data, claim.kind, self.plan.settings)
         if not result.ours:
             return None
-        found = result.findings
+        findings = result.findings
         for number, system in enumerate(self.plan.systems):
             records = self._records[number]
             if number == claim.number and result.record is not None:
                 records = {**records, path: result.record}
             if records:
-                found = system.reconsider(found, records)
+                findings = system.reconsider(findings, records)
         together = self._together.get(path)
         if together is not None:
-            found = [*found, *shifted(together.findings, together.text, text)]
-        reported = reported_outcome(found, [path], self.plan).findings
+            findings = [*findings, *shifted(together.findings, together.text, text)]
+        reported = reported_outcome(findings, [path], self.plan).findings
         return [finding for finding in reported if finding.path == path]
 
     def look(self) -> Iterator[None]:
@@ -129,7 +129,7 @@ class Project:
         by_path: dict[str, list[Finding]] = {}
         for finding in conclusion.together:
             by_path.setdefault(finding.path, []).append(finding)
-        self._together = {path: _Together(_text_of(path), found) for path, found in by_path.items()}
+        self._together = {path: _Together(_text_of(path), findings) for path, findings in by_path.items()}
         if self.config.path is None:
             return
         own = os.path.relpath(self.config.path)

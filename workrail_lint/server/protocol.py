@@ -110,14 +110,14 @@ class Server(LanguageServer):
         document = self.put(uri)
         places = self.positions(document)
         checked = document.checked
-        shown = [_diagnostic(finding, places) for finding in checked.findings]
+        diagnostics = [_diagnostic(finding, places) for finding in checked.findings]
         for finding in checked.stale:
-            made = _diagnostic(finding, places)
-            made.message += _STALE
-            made.tags = [lsp.DiagnosticTag.Unnecessary]
-            shown.append(made)
+            diagnostic = _diagnostic(finding, places)
+            diagnostic.message += _STALE
+            diagnostic.tags = [lsp.DiagnosticTag.Unnecessary]
+            diagnostics.append(diagnostic)
         version = self.workspace.get_text_document(uri).version
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, version))
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
         self.later(f"analysis of {uri}", lambda: document.known.analysis, _IDLE_SECONDS)
         self._forget_handled()
 
@@ -135,9 +135,9 @@ class Server(LanguageServer):
 
         async def rested() -> None:
             await asyncio.sleep(rest)
-            made = work()
-            if asyncio.iscoroutine(made):
-                await made
+            result = work()
+            if asyncio.iscoroutine(result):
+                await result
             if self._waiting.get(key) is task:
                 del self._waiting[key]
 
@@ -170,8 +170,8 @@ class Server(LanguageServer):
         document = self.read(os.path.relpath(path))
         if document is not None:
             places = self.positions(document)
-            shown = [_diagnostic(finding, places) for finding in document.checked.findings]
-            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri_of(path), shown))
+            diagnostics = [_diagnostic(finding, places) for finding in document.checked.findings]
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri_of(path), diagnostics))
 
 
 def path_of(uri: str) -> str:
@@ -274,27 +274,27 @@ def _add_reading(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
         document, places, offset = _at(server, params)
-        found = hover(document, offset, server.read)
-        if found is None:
+        text = hover(document, offset, server.read)
+        if text is None:
             return None
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text), places.range(found.start, found.end))
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text.text), places.range(text.start, text.end))
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         document = server.put(params.text_document.uri)
         places = server.positions(document)
 
-        def made(symbol: outline.Symbol) -> lsp.DocumentSymbol:
+        def convert(symbol: outline.Symbol) -> lsp.DocumentSymbol:
             return lsp.DocumentSymbol(
                 symbol.name,
                 _SYMBOL_KINDS[symbol.kind],
                 places.range(symbol.start, symbol.end),
                 places.range(symbol.name_start, symbol.name_end),
                 symbol.detail,
-                children=[made(inner) for inner in symbol.inner],
+                children=[convert(inner) for inner in symbol.inner],
             )
 
-        return [made(symbol) for symbol in outline.symbols(document)]
+        return [convert(symbol) for symbol in outline.symbols(document)]
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folded(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
@@ -459,8 +459,8 @@ def _add_commands(server: Server) -> None:
         summary = ran.summary
         if command == "workrail.coverage" and ran.data is not None:
             server.coverage[path] = commands.coverage_of(ran.data)
-            shown = [sum(each) for each in zip(*server.coverage[path].values(), strict=True)] or [0, 0]
-            summary = f"{shown[0]} of {shown[1]} goals are covered by the scenarios in {folder}"
+            totals = [sum(each) for each in zip(*server.coverage[path].values(), strict=True)] or [0, 0]
+            summary = f"{totals[0]} of {totals[1]} goals are covered by the scenarios in {folder}"
             server.workspace_code_lens_refresh(None)
         kind = lsp.MessageType.Info if ran.is_fine else lsp.MessageType.Warning
         server.window_log_message(lsp.LogMessageParams(kind, ran.output or summary))

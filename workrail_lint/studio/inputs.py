@@ -87,7 +87,7 @@ _SHAPES = {"workflows": REPORT, "groups": PENDING, "totalLocks": LOCKS, "runs": 
 
 
 class Inputs(NamedTuple):
-    """What is shown besides the workflows themselves."""
+    """The reports that a page shows besides the workflows."""
 
     coverage: Data | None = None
     goldens: Data | None = None  # pending changes, as `workrail-test golden diff --json` prints them
@@ -212,9 +212,9 @@ def read_runs(folders: list[str], root: str) -> Iterator[Data]:
                 golden = json.loads(read.value)
             except (ValueError, RecursionError):
                 continue
-            shown = os.path.relpath(path, root).replace(os.sep, "/")
+            relative = os.path.relpath(path, root).replace(os.sep, "/")
             name = os.path.basename(path).removesuffix(_GOLDEN)
-            run = run_data(golden, name, shown) if fits(golden, GOLDEN) else None
+            run = run_data(golden, name, relative) if fits(golden, GOLDEN) else None
             if run is not None:
                 yield run
 

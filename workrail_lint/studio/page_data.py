@@ -1,4 +1,4 @@
-"""What a page shows, as classes; the JSON of a page is made from them here and nowhere else.
+"""The data of a page, as classes; the JSON of a page is made from them only here.
 
 The page has the members of these classes under the same names. A member that may be missing has a default, and is left
 out where it has that value.
@@ -59,7 +59,7 @@ class VariableView:
 
 @dataclass(slots=True)
 class Reports:
-    """What other commands said about a workflow, and when git last saw it change."""
+    """The reports of other commands about a workflow, and the time of its last commit."""
 
     coverage: Data | None
     mutation: Data | None

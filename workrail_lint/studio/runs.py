@@ -54,8 +54,8 @@ def _tip(turns: list[Data]) -> int:
 
 def _gaps(listed: Any) -> list[Data]:
     """Return what a run left open, with the reason in one word."""
-    found = [gap for gap in listed if isinstance(gap, dict)] if isinstance(listed, list) else []
-    return [{"reason": gap.get("detail"), "step": gap.get("step"), "summary": gap.get("summary")} for gap in found]
+    gaps = [gap for gap in listed if isinstance(gap, dict)] if isinstance(listed, list) else []
+    return [{"reason": gap.get("detail"), "step": gap.get("step"), "summary": gap.get("summary")} for gap in gaps]
 
 
 class _Story:
@@ -188,10 +188,10 @@ def _blockers(response: Data) -> list[Data]:
     listed = response.get("blockers")
     if isinstance(listed, dict):
         listed = listed.get("blockers")
-    found = listed if isinstance(listed, list) else []
+    items = listed if isinstance(listed, list) else []
     return [
         {"code": item.get("code"), "message": item.get("message"), "fix": _own_words(item.get("suggestedFix"))}
-        for item in found
+        for item in items
         if isinstance(item, dict)
     ]
 
@@ -257,9 +257,9 @@ def _block_run(golden: Data, name: str, path: str) -> Data:
 _KINDS = {"blocked_attempt": "blocked", "gate_checkpoint": "gate", "checkpoint": "call"}
 
 
-def session_runs(shown: Data, path: str) -> Iterator[Data]:
+def session_runs(report: Data, path: str) -> Iterator[Data]:
     """The runs of a session."""
-    for number, story in enumerate(_objects(shown.get("runs"))):
+    for number, story in enumerate(_objects(report.get("runs"))):
         name = str(story.get("session") or "session")
         yield _session_run(story, name if number == 0 else f"{name} {number + 1}", path)
 

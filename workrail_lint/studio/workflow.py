@@ -1,4 +1,4 @@
-"""What the page shows of one workflow: its drawing, its steps with who wrote what, its variables, its findings."""
+"""The page data of one workflow: its drawing, its steps with the origin of their texts, its variables, its findings."""
 
 from __future__ import annotations
 
@@ -157,9 +157,9 @@ def _flows(analysis: Analysis) -> tuple[dict[str, set[str]], dict[str, set[str]]
     for name, uses in analysis.by_name.items():
         for use in uses:
             reads.setdefault(analysis.steps[use.step].id, set()).add(name)
-        for made in analysis.setters(name):
-            if made.step is not None:
-                sets.setdefault(analysis.steps[made.step].id, set()).add(name)
+        for setter in analysis.setters(name):
+            if setter.step is not None:
+                sets.setdefault(analysis.steps[setter.step].id, set()).add(name)
     return reads, sets
 
 

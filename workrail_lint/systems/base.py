@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RunSettings:
-    """What a run says to every system: the options by their names in a configuration, and where the files lie."""
+    """The settings of a run for all systems: options by their configuration names, and the folder of the project."""
 
     __slots__ = ("options", "workspace")
 
@@ -41,12 +41,12 @@ class RunSettings:
         return bool(self.options.get("fingerprints"))
 
     def cache_facts(self) -> dict[str, object]:
-        """Return what of this decides about findings, for the key of the cache."""
+        """Return the settings that affect findings, for the key of the cache."""
         return {"options": self.options, "workspace": self.workspace}
 
 
 class FileResult(NamedTuple):
-    """What one file gave: findings with their places, and what the cross-file rules need to know about it."""
+    """The result for one file: findings with their positions, and the record that cross-file rules read."""
 
     findings: list[Finding]
     record: object = None  # plain JSON, so that it can be kept in the cache
@@ -152,9 +152,9 @@ class System(ABC):
         """Return what only shows when all files of a run are seen together; `complete` when that is all there are."""
         return []
 
-    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+    def reconsider(self, findings: list[Finding], records: Mapping[str, object]) -> list[Finding]:
         """Return what the files' own checks found, where seeing all files makes a difference to it."""
-        return found
+        return findings
 
     def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
         """Return the violations of a JSON document's schema as findings; empty where no one else asks for them."""
@@ -166,7 +166,7 @@ class System(ABC):
 
 
 class Compiled:
-    """What `compile` shows of a document: its id and its IR."""
+    """A compiled document, as `compile` prints it: its id and its IR."""
 
     __slots__ = ("ident", "ir")
 
@@ -255,7 +255,7 @@ def _table_of(implementation: str, folder: str) -> RuleTable[Rule]:
 
 
 class Detection(Protocol):
-    """What tells the documents of a system from other files: the system itself, or a module of it."""
+    """The recogniser of a system's documents: the system itself, or a module of it."""
 
     def may_claim(self, path: str) -> bool: ...
 
@@ -288,7 +288,7 @@ class LazySystem(System):
 
     @cached_property
     def _detection(self) -> Detection:
-        """What decides whose a file is, without the system where the manifest says so."""
+        """The recogniser of files: a module of the system where the manifest names one, else the system."""
         if self.manifest.detection is None:
             return self.system
         return cast(Detection, import_module(self.manifest.detection))
@@ -326,8 +326,8 @@ class LazySystem(System):
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         return self.system.cross_check(records, settings, complete)
 
-    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
-        return self.system.reconsider(found, records)
+    def reconsider(self, findings: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+        return self.system.reconsider(findings, records)
 
     def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
         return self.system.describe(violations, value)

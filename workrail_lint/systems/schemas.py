@@ -1,4 +1,4 @@
-"""What the systems ship in their folders, generated from the models: JSON Schemas and contract packs."""
+"""JSON Schemas and contract packs that the systems ship in their folders, generated from the models."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _END: Any = object()
 
 
 def combination(node: dict[str, Any]) -> Members | Negation | None:
-    """What `and`, else `or`, else `not` says; None when there is none of them or its members are no list."""
+    """Return the operands of `and`, else `or`, else `not`; None without any of them or when they are not a list."""
     for name, decisive in (("and", False), ("or", True)):
         if name in node:
             members = node[name]
@@ -96,7 +96,7 @@ def evaluate(condition: object, context: Context) -> bool:
 
 
 def value_of(node: object, context: Context) -> bool | None:
-    """What a part of a condition says; None when it can't be evaluated. Here an empty part is a broken one."""
+    """Return the value of a part of a condition; None if it can't be evaluated, such as an empty part."""
 
     def expand(part: object) -> Expansion:
         if not isinstance(part, dict):
@@ -225,7 +225,7 @@ OPERATORS = frozenset(("var", *_COMPARISONS, *_COMBINATORS))
 
 
 def passed_summary(condition: object, context: Context) -> str:
-    """What a decision trace says about a condition that held."""
+    """Return the line of a decision trace for a condition that held."""
     match _shape(condition):
         case _Compound(combinator):
             return f"PASS: {combinator}-condition met"
@@ -238,7 +238,7 @@ def passed_summary(condition: object, context: Context) -> str:
 
 
 def skipped_summary(condition: object) -> str:
-    """What a decision trace says about a condition that did not hold; values are never told."""
+    """Return the line of a decision trace for a condition that did not hold; it never contains values."""
     match _shape(condition):
         case _Compound(combinator):
             return f"SKIP: {combinator}-condition not met"

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from pytest_workrail.engine.core.conditions import Context, Expansion, combination, deciding_operator, evaluate, fold
 from pytest_workrail.engine.core.outputs import TIME_LIMIT_SECONDS, Validation
-from pytest_workrail.engine.model.places import utf8_prefix
+from pytest_workrail.engine.model.step_keys import utf8_prefix
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.ecma_regex import compile_pattern
@@ -67,7 +67,7 @@ def _together(member: object, depth: int) -> str:
 
 
 def requirement(rule: dict[str, Any]) -> str | None:
-    """What a rule asks for; None where one line can't say it."""
+    """Return the requirement of a rule in one line; None if one line can't express it."""
     match rule["type"]:
         case "contains" if rule.get("value"):
             return f'Must contain: "{js.text(rule["value"])}"'
@@ -200,7 +200,7 @@ class _RuleEvaluator:
         return combination(node) if isinstance(node, dict) else None
 
     def issues(self, rule: object) -> Iterator[str]:
-        """What a rule has to complain about."""
+        """Yield the issues that a rule raises."""
         if not isinstance(rule, dict):
             raise _EvaluationError("a rule is not an object")
         if not evaluate(rule.get("condition"), self._context):

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.model.places import StepInstance, collation_key
+from pytest_workrail.engine.model.step_keys import StepInstance, collation_key
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.model.build import program_model
@@ -29,7 +29,7 @@ class ContractPack(Struct, frozen=True):
     example: Json
 
     def issues(self, artifact: Json) -> tuple[str, ...]:
-        """What is wrong with an artifact; nothing when it meets the contract."""
+        """Return the issues of an artifact; nothing when it meets the contract."""
         return tuple(validate_artifact(self.schema, artifact))
 
 
@@ -82,7 +82,7 @@ def typed_program(ir: dict[str, Any]) -> Program:
 
 
 class IrIndex:
-    """What interpreter, renderer and validator look up in one IR."""
+    """The lookups of interpreter, renderer and validator in one IR."""
 
     __slots__ = ("definitions", "loops", "packs", "program")
 

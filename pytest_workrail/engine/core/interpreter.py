@@ -40,7 +40,6 @@ from pytest_workrail.engine.core.outcomes import (
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.blockers import Unmet
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
 from pytest_workrail.engine.model.reasons import MissingContextKey, Reason
 from pytest_workrail.engine.model.snapshot import (
     Block,
@@ -56,6 +55,7 @@ from pytest_workrail.engine.model.snapshot import (
     RunningState,
     StepPending,
 )
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, StepInstance, step_key
 from pytest_workrail.engine.model.trace import LoopRef, StepRef, TraceEntry
 from pytest_workrail.engine.model.words import MAX_BLOCKERS
 from workrail_lint.base.js import Json
@@ -169,7 +169,7 @@ class TopStep(Struct, frozen=True):
 
 
 class Plan:
-    """What an IR says about order, indexed once."""
+    """The order of the steps of an IR, indexed once."""
 
     __slots__ = ("bits", "has_conditions", "loops", "steps")
 
@@ -508,7 +508,7 @@ def loop_question(unset: LoopUnset, context: Context) -> Question:
 
 
 def find_question(selection: Selection, context: Context, declined: frozenset[str], select: Select) -> Question | None:
-    """What to ask before a run completes with this selection; None when no variable would change that.
+    """Return the question to ask before a run completes with this selection; None when no variable would change that.
 
     `select` repeats the selection with a change to the context. `declined` are variables that were asked for before.
     """

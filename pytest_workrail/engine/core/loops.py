@@ -27,7 +27,7 @@ from pytest_workrail.engine.core.outcomes import (
 )
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopGate, LoopIdCheck, LoopLimit, LoopVariable, Profile
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
 from pytest_workrail.engine.model.trace import IterationRef, LoopRef, TraceEntry
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
@@ -85,7 +85,7 @@ _NO_CONTROL = NotFound("No wr.loop_control artifact found")
 
 
 def read_loop_control(artifacts: Sequence[Json], pack: ContractPack, loop_id: str, check: LoopIdCheck) -> LoopReading:
-    """What the artifacts say about a loop: the last valid one decides."""
+    """Return the decision that the artifacts contain for a loop: the last valid one counts."""
     if not artifacts:
         return _NO_ARTIFACTS
     last: tuple[str, ...] | None = None
@@ -102,7 +102,7 @@ def read_loop_control(artifacts: Sequence[Json], pack: ContractPack, loop_id: st
 def loop_control_issues(
     artifact: dict[str, Json], pack: ContractPack, loop_id: str, check: LoopIdCheck
 ) -> tuple[str, ...]:
-    """What keeps an artifact from deciding about this loop."""
+    """Return the reasons why an artifact can't decide about this loop."""
     issues = pack.issues(artifact)
     match check:
         case LoopIdCheck.IGNORE:

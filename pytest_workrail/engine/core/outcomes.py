@@ -1,4 +1,4 @@
-"""What a search for the next step leaves behind: its trace, the steps it passed over, and what went wrong.
+"""The result of a search for the next step: its trace, the steps it passed over, and its errors.
 
 Of a step that was passed over, the comparisons to blame and what they found are not computed while a step is chosen,
 but on request. Errors are a closed set, each with its own facts.
@@ -24,7 +24,6 @@ from pytest_workrail.engine.core.conditions import (
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.base import UNSET, canonical
 from pytest_workrail.engine.model.blockers import LargeActual, Unmet, UnsetActual, ValueActual
-from pytest_workrail.engine.model.places import LoopPosition, truncate_marked
 from pytest_workrail.engine.model.reasons import (
     InvalidRequiredOutput,
     LoopLimitReached,
@@ -32,6 +31,7 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     Reason,
 )
+from pytest_workrail.engine.model.step_keys import LoopPosition, truncate_marked
 from pytest_workrail.engine.model.trace import SkippedList, SkippedStep, TraceEntry, TraceRef
 from pytest_workrail.engine.model.words import (
     MAX_SHOWN_VALUE_BYTES,
@@ -169,7 +169,7 @@ def skipped_list(passed: Sequence[Passed], context: Context) -> SkippedList:
 
 
 def actual(name: str, context: Context) -> UnsetActual | ValueActual | LargeActual:
-    """What a variable holds: nothing, a value, or one too large to be shown."""
+    """Return the value of a variable: unset, a value, or one too large to show."""
     if name not in context:
         return UnsetActual()
     value = context[name]

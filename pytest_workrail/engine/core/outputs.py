@@ -36,7 +36,6 @@ from pytest_workrail.engine.model.events import (
     RecordedDimension,
 )
 from pytest_workrail.engine.model.ids import AttemptId, Digest
-from pytest_workrail.engine.model.places import LoopPath, collated, collation_key, truncate_marked
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
@@ -47,6 +46,7 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     Reason,
 )
+from pytest_workrail.engine.model.step_keys import LoopPath, collated, collation_key, truncate_marked
 from pytest_workrail.engine.model.words import (
     MAX_NOTES_BYTES,
     MAX_VALIDATION_ISSUE_BYTES,
@@ -258,7 +258,7 @@ def _listed(names: Sequence[str]) -> str:
 def followups(
     consequences: Sequence[AssessmentConsequence], recorded: Sequence[RecordedAssessment]
 ) -> tuple[FollowupRequired, ...]:
-    """What the recorded levels set off, at most once per consequence, in the order of declaration."""
+    """Return the follow-ups of the recorded levels, at most one per consequence, in the order of declaration."""
     fired = (_followup(consequence, recorded) for consequence in consequences)
     return tuple(reason for reason in fired if reason is not None)
 
@@ -279,7 +279,7 @@ PROBE_TEMPLATE = "wr.templates.capability_probe"
 
 
 def observation_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
-    """What keeps an observation from being recorded at a step: its pack, and where probes are made."""
+    """Return the issues that keep an observation from being recorded at a step."""
     issues = pack.issues(dict(artifact))
     if issues:
         return issues
@@ -291,7 +291,7 @@ def observation_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: Co
 
 
 def contract_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
-    """What keeps an observation from being the one a step asks for: a probe wants that of its own capability."""
+    """Return the issues of an observation as a step's contract; a probe expects its own capability."""
     probed = step.probed_capability
     if probed is not None and artifact.get("capability") != probed and not pack.issues(dict(artifact)):
         return (f'capability: Invalid literal value, expected "{probed}"',)
@@ -367,7 +367,7 @@ _EVALUATION_FAILED = Validation(False, ("The validation criteria of this step ca
 
 
 class Submission(Struct, frozen=True):
-    """What an agent submits with an advance. `notes` is None when there are none, which is not the empty text."""
+    """The submission of an advance. `notes` is None when there are none, which is not the empty string."""
 
     notes: str | None = None
     artifacts: tuple[Json, ...] = ()
@@ -389,7 +389,7 @@ class Missing(Struct, frozen=True):
 
 
 class Invalid(Struct, frozen=True):
-    """What was submitted for it does not do."""
+    """The submission violates the contract."""
 
     contract_ref: str
     validation: Validation

@@ -14,14 +14,14 @@ from workrail_lint.base.suggest import hint
 
 
 class LoopLimit(str, Enum):
-    """What happens when a loop would go beyond `maxIterations`."""
+    """The effect of a loop that would go beyond `maxIterations`."""
 
     EXIT = "exit"
     REPORT = "report"
 
 
 class LoopDecision(str, Enum):
-    """What a loop does when nobody submitted the decision it is driven by."""
+    """The behaviour of a loop when the decision that drives it was not submitted."""
 
     ASSUME_CONTINUE = "assume_continue"
     REQUIRE = "require"
@@ -42,7 +42,7 @@ class LoopGate(str, Enum):
 
 
 class LoopBanner(str, Enum):
-    """What the banner of a loop whose body is named by id says about the number of passes."""
+    """The number of passes in the banner of a loop whose body is named by id."""
 
     AS_ENGINE = "as_engine"
     FULL = "full"
@@ -63,7 +63,7 @@ class Recap(str, Enum):
 
 
 class Capabilities(str, Enum):
-    """What becomes of a required capability."""
+    """The treatment of a required capability."""
 
     RECORD = "record"
     ENFORCE = "enforce"
@@ -77,14 +77,14 @@ class CapabilityDowngrade(str, Enum):
 
 
 class Confirmation(str, Enum):
-    """What a confirmation by a person means to an autonomous run."""
+    """The meaning of a confirmation by a person in an autonomous run."""
 
     INTENT_ONLY = "intent_only"
     USER_DEPENDENCY = "user_dependency"
 
 
 class Divergence(str, Enum):
-    """What becomes of a divergence artifact."""
+    """The treatment of a divergence artifact."""
 
     ARTIFACT = "artifact"
     EVENT = "event"
@@ -105,14 +105,14 @@ class EngineDefects(str, Enum):
 
 
 class UnsetCondition(str, Enum):
-    """What a run does before it ends although steps wait for variables that are not set."""
+    """The behaviour of a run that would end although steps wait for unset variables."""
 
     PASS_OVER = "pass_over"
     ASK = "ask"
 
 
 class LoopVariable(str, Enum):
-    """What a loop does whose variable is not set."""
+    """The behaviour of a loop whose variable is not set."""
 
     REFUSE = "refuse"
     ASK = "ask"

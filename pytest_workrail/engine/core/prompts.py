@@ -19,7 +19,7 @@ from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack, IrI
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Confirmer, confirmed_by, reports_confirmation, required_gate
 from pytest_workrail.engine.core.profiles import Answers, CriteriaText, LoopBanner, LoopIdCheck, Profile
-from pytest_workrail.engine.model.places import LoopPath, StepInstance, collated
+from pytest_workrail.engine.model.step_keys import LoopPath, StepInstance, collated
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Autonomy, GateKind, Preferences
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
@@ -132,7 +132,7 @@ def _bounded(noun: str, shape: dict[str, Any], what: str, unit: str) -> str:
 
 
 class FixContext(Struct, frozen=True):
-    """What a suggested fix can refer to. `fixed` are the members of an artifact that the place of its step gives."""
+    """The facts that a suggested fix can use. `fixed` are artifact members determined by the place of the step."""
 
     packs: Mapping[str, ContractPack]
     is_autonomous: bool = False
@@ -243,13 +243,13 @@ def _scope(iteration: int, limit: int | float | None) -> str:
 
 
 def requirements_slot(
-    criteria: object, style: PromptStyle, shown: CriteriaText = CriteriaText.COMPOSITION_ONLY
+    criteria: object, style: PromptStyle, text_style: CriteriaText = CriteriaText.COMPOSITION_ONLY
 ) -> PromptPart | None:
     """The author's prose criteria, as far as they can be said in one line each."""
     if criteria is None:
         return None
 
-    match shown:
+    match text_style:
         case CriteriaText.COMPOSITION_ONLY:
             lines = [line for rule in _stated_rules(criteria) if (line := requirement(rule)) is not None]
             lines = lines[:_MAX_REQUIREMENTS]
@@ -272,7 +272,7 @@ def _stated_rules(criteria: object) -> Iterable[dict[str, Any]]:
 
 
 def contract_slot(ref: str, pack: ContractPack | None, fixed: Mapping[str, str], style: PromptStyle) -> PromptPart:
-    """What the artifact of this step must look like."""
+    """Return the prompt part that describes the required artifact."""
     part = _bulleted(Slot.CONTRACT, "**OUTPUT REQUIREMENTS (System):**", contract_guidance(ref, pack, fixed), style)
     assert part is not None
     return part
@@ -376,7 +376,7 @@ _PERSON: dict[Autonomy, str] = {
 
 
 class NextInput(Struct, frozen=True):
-    """What a step waits for from outside: who gives it, what it is, and the call that follows."""
+    """An input that a step waits for from outside: who gives it, what it is, and the call that follows."""
 
     source: Literal["user", "coordinator", "you"]
     needed: str
@@ -392,7 +392,7 @@ def next_input_slot(expected: NextInput | None) -> PromptPart | None:
 
 
 def recovery_slot(text: str, style: PromptStyle) -> PromptPart | None:
-    """What an agent without memory is told about the run."""
+    """Return the prompt part that tells an agent without memory about the run."""
     if not text:
         return None
     if style is PromptStyle.CLEAN:
@@ -542,7 +542,7 @@ class PendingStep(Struct, frozen=True):
 
 
 class Situation(Struct, frozen=True):
-    """What is known of the run when a step is rendered. `recovery` is set on a rehydrate, empty or not.
+    """The state of the run when a step is rendered. `recovery` is set on a rehydrate, empty or not.
 
     `dependencies` are what only a person can provide; `asked_for` are the variables a question is about.
     """
@@ -636,7 +636,7 @@ _ADVANCE = "continue_workflow with the token of this answer and what the step as
 
 
 def _next_input(confirmer: Confirmer | None, situation: Situation) -> NextInput | None:
-    """What the step waits for besides the agent's own work."""
+    """Return the input that the step waits for besides the agent's own work."""
     if situation.asked_for:
         needed = ", ".join(f"`{name}`" for name in situation.asked_for)
         return NextInput("you", needed, "continue_workflow as `nextCall` shows it, with the true values in `context`")

@@ -188,7 +188,7 @@ class ConditionSolver:
         return self._order
 
     def smallest(self, wanted: bool, context: Context, fixed: Collection[str] = ()) -> dict[str, Json] | None:
-        """What to set so that the condition comes out as wanted, in reading order; None when nothing was found.
+        """Return the values to set so that the condition has the wanted value, in reading order; None if not found.
 
         Only unset variables are set, and none of those that are `fixed`.
         """

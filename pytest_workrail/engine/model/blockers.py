@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from pytest_workrail.engine.model.base import UNSET, Closed, Index, NonEmpty, UnsetType, Value, check_bytes
 from pytest_workrail.engine.model.ids import EventId, SafeId, StepId
-from pytest_workrail.engine.model.places import (
+from pytest_workrail.engine.model.step_keys import (
     CollationKey,
     collation_key,
 )
@@ -31,7 +31,7 @@ from pytest_workrail.engine.model.words import (
 
 
 class Pointer(Closed, frozen=True, tag_field="kind"):
-    """What a blocker is about."""
+    """The subject of a blocker."""
 
 
 class ContextKeyPointer(Pointer, frozen=True, tag="context_key"):
@@ -89,7 +89,7 @@ class UnsetActual(Closed, frozen=True, tag_field="kind", tag="unset"):
 
 
 class ValueActual(Closed, frozen=True, tag_field="kind", tag="value"):
-    """What the variable holds."""
+    """The value of the variable."""
 
     value: Any
 
@@ -188,7 +188,7 @@ class Blocker(Closed, frozen=True):
 
     @property
     def order(self) -> CollationKey:
-        """What blockers are sorted by."""
+        """The sort key of blockers."""
         about = "|".join(str(value) for name, value in self.pointer.to_wire().items() if name != "kind")
         return collation_key(f"{self.code}|{self.pointer.kind}|{about}")
 
@@ -218,7 +218,7 @@ _GAP_DETAILS: dict[str, tuple[str, ...]] = {
 
 
 class GapReason(Value, frozen=True):
-    """What was wrong, in two words of closed sets. Those of other engines are read into a derived type."""
+    """The category and detail of a gap, from closed sets. Those of other engines are read into a derived type."""
 
     category: GapCategory
     detail: str

@@ -165,7 +165,7 @@ class BlockedOutcome(Value, frozen=True, tag_field="kind", tag="blocked"):
 
 
 class AdvanceRecordedData(Value, frozen=True, omit_defaults=False):
-    """What became of one attempt."""
+    """The outcome of one attempt."""
 
     attempt_id: AttemptId
     outcome: AdvancedOutcome | BlockedOutcome
@@ -231,7 +231,7 @@ class ArtifactPayload(Value, frozen=True, tag_field="payloadKind", tag="artifact
 
 
 class NodeOutputData(Value, frozen=True):
-    """What an attempt left behind on the node it started from."""
+    """The output of an attempt on the node it started from."""
 
     output_id: NonEmpty
     output_channel: OutputChannel
@@ -414,7 +414,7 @@ class Observation(Struct, frozen=True):
 
 
 class CapabilityObservedData(Value, frozen=True):
-    """What is known of a capability, and how."""
+    """The status of a capability, and its provenance."""
 
     cap_obs_id: NonEmpty
     capability: Capability
@@ -453,7 +453,7 @@ class NodeScope(Value, frozen=True):
 
 
 class Envelope(StoredRecord, frozen=True, tag_field="kind"):
-    """What every event carries. The time informs people; nothing is ever decided by it."""
+    """The members of every event. The time is for people; no decision depends on it."""
 
     v: Literal[1]
     event_id: EventId

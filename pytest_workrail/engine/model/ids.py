@@ -83,7 +83,7 @@ class IdKind(str, Enum):
 
 
 class _Form(Struct, frozen=True):
-    """What the ids of a kind look like. None of them has a line end in it."""
+    """The format of the ids of a kind. None of them contains a line end."""
 
     pattern: str
     min_length: int
@@ -139,7 +139,7 @@ class IdError(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """What was expected instead."""
+        """The message that names the expected format."""
         return f"not {self.expected}: {self.text!r}"
 
 

@@ -54,7 +54,7 @@ def edge_created(session: SessionId, run: RunId, source: NodeId, target: NodeId)
 
 
 def checkpoint(session: SessionId, run: RunId, parent: NodeId, attempt: AttemptId) -> str:
-    """What a checkpoint call is known by: the key of its edge."""
+    """Return the key of a checkpoint call: that of its edge."""
     return f"checkpoint:{session}:{run}:{parent}:{attempt}"
 
 
@@ -64,7 +64,7 @@ def checkpoint_node(session: SessionId, run: RunId, parent: NodeId, attempt: Att
 
 
 def advance_recorded(session: SessionId, node: NodeId, attempt: AttemptId) -> str:
-    """What an advance is known by."""
+    """Return the key of an advance."""
     return f"advance_recorded:{session}:{node}:{attempt}"
 
 

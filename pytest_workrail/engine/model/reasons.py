@@ -23,7 +23,7 @@ from pytest_workrail.engine.model.blockers import (
     WorkflowStepPointer,
 )
 from pytest_workrail.engine.model.ids import SafeId, StepId
-from pytest_workrail.engine.model.places import (
+from pytest_workrail.engine.model.step_keys import (
     LoopPosition,
     is_safe_id,
     truncate_marked,
@@ -44,7 +44,7 @@ from pytest_workrail.engine.model.words import (
 
 
 class Fixes(Protocol):
-    """What a suggested fix can refer to."""
+    """The facts that a suggested fix can use."""
 
     @property
     def tool(self) -> str:
@@ -170,7 +170,7 @@ class MissingRequiredOutput(_Output, frozen=True, tag="missing_required_output")
 
 
 class InvalidRequiredOutput(_Output, frozen=True, tag="invalid_required_output"):
-    """What was submitted breaks the contract."""
+    """The submitted output violates the contract."""
 
     code = "INVALID_REQUIRED_OUTPUT"
     heading = "Invalid Output"
@@ -458,7 +458,7 @@ class InvariantViolation(Reason, frozen=True, tag="invariant_violation"):
 
 
 class StorageCorruption(Reason, frozen=True, tag="storage_corruption_detected"):
-    """What was stored can't be trusted."""
+    """The stored data can't be trusted."""
 
     code = "STORAGE_CORRUPTION_DETECTED"
     heading = "Storage Error"

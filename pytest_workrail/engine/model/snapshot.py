@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 from pytest_workrail.engine.model.base import Closed, CorruptionReason, NonEmpty, Shape, StoredRecord, canonical
 from pytest_workrail.engine.model.blockers import BlockerReport
 from pytest_workrail.engine.model.ids import AttemptId, SnapshotRef, StepId
-from pytest_workrail.engine.model.places import CompletedKeys, LoopFrame, StepInstance
 from pytest_workrail.engine.model.reasons import RetryableReason, TerminalReason
+from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, StepInstance
 from pytest_workrail.engine.model.words import GateKind
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.js import Json

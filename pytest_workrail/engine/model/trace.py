@@ -12,7 +12,7 @@ from pytest_workrail.engine.model.base import (
 )
 from pytest_workrail.engine.model.blockers import Unmet
 from pytest_workrail.engine.model.ids import SafeId, StepId
-from pytest_workrail.engine.model.places import LoopPosition
+from pytest_workrail.engine.model.step_keys import LoopPosition
 from pytest_workrail.engine.model.words import (
     MAX_SKIPPED_ENTRIES,
     MAX_TRACE_ENTRIES,
@@ -74,7 +74,7 @@ class SkippedStep(Closed, frozen=True, kw_only=True):
 
 
 class SkippedList(Struct, frozen=True):
-    """What is recorded of a selection, within its budget; `omitted` is how many steps are not."""
+    """The recorded skips of a selection, within its budget; `omitted` counts the steps left out."""
 
     entries: tuple[SkippedStep, ...] = ()
     omitted: int = 0

@@ -103,7 +103,7 @@ RISK_POLICIES: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
 
 
 class Preferences(Struct, frozen=True):
-    """What the person behind a run allows it."""
+    """The permissions that a person gives to a run."""
 
     autonomy: Autonomy = "guided"
     risk_policy: RiskPolicy = "conservative"

@@ -74,7 +74,7 @@ class Nodes(Mapping[NodeId, Node]):
 
 
 class _Paths:
-    """What was found on the way up from a node. Shared by the runs of logs that grew out of each other."""
+    """Cached results of walks up from a node. Shared by the runs of logs that grew out of each other."""
 
     __slots__ = ("_found",)
 
@@ -122,15 +122,15 @@ class Run(Struct, frozen=True):
         """
         known = self._paths.nearest(topic, len(marked))
         path: list[NodeId] = []
-        found: NodeId | None = node
-        while found is not None and found not in marked:
-            if found in known:
-                found = known[found]
+        ancestor: NodeId | None = node
+        while ancestor is not None and ancestor not in marked:
+            if ancestor in known:
+                ancestor = known[ancestor]
                 break
-            path.append(found)
-            found = self.nodes[found].parent
-        known.update(dict.fromkeys(path, found))
-        return found
+            path.append(ancestor)
+            ancestor = self.nodes[ancestor].parent
+        known.update(dict.fromkeys(path, ancestor))
+        return ancestor
 
     def children(self, node: NodeId) -> tuple[NodeId, ...]:
         """The nodes that follow directly, in order of creation."""

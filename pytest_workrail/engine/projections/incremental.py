@@ -64,7 +64,7 @@ def longer(events: Log, more: Log) -> Log:
 
 
 class Structure:
-    """What readings share. Only one of them may let it grow, the others would disagree about what comes next."""
+    """The state that readings share. Only one of them may extend it; the others would disagree about what follows."""
 
     __slots__ = ("_tips",)
 
@@ -230,8 +230,8 @@ class LogIndex(Struct, frozen=True):
 
     def find(self, dedupe_key: str) -> Event | None:
         """The first event with a dedupe key."""
-        found = self._entries.by_key.get(dedupe_key)
-        return None if found is None or found[0] >= self.count else found[1]
+        entry = self._entries.by_key.get(dedupe_key)
+        return None if entry is None or entry[0] >= self.count else entry[1]
 
     def of_kind(self, kind: type[Envelope]) -> Sequence[Event]:
         """The events of one kind."""
@@ -240,8 +240,8 @@ class LogIndex(Struct, frozen=True):
 
     def of_node(self, kind: type[Envelope], node: NodeId) -> list[Event]:
         """The events of one kind about a node."""
-        found = self._entries.by_node.get((_tag(kind), node), ())
-        return [event for place, event in found if place < self.count]
+        entries = self._entries.by_node.get((_tag(kind), node), ())
+        return [event for place, event in entries if place < self.count]
 
     def extended(self, events: Log) -> Ok[LogIndex] | None:
         """The index of a log with these events at its end; None when another log grew out of this one."""

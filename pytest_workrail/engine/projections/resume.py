@@ -1,4 +1,4 @@
-"""What there is to know about a session before it is resumed: its title, its notes, where it stands."""
+"""The summary of a session before it is resumed: its title, its notes, its position."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
-from pytest_workrail.engine.model.places import collation_key, utf8_prefix
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import collation_key, utf8_prefix
 from pytest_workrail.engine.projections.dag import Run, project_dag
-from pytest_workrail.engine.projections.facts import Recap, Workspace, node_context, project_outputs, workspace
+from pytest_workrail.engine.projections.session_facts import Recap, Workspace, node_context, project_outputs, workspace
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err
@@ -81,7 +81,7 @@ _TIER_REASON: dict[Tier, Reason] = {
 
 
 class ResumeQuery(Struct, frozen=True):
-    """What the caller knows about the session it looks for."""
+    """The caller's description of the session it looks for."""
 
     text: str | None = None
     run_id: str | None = None
@@ -125,17 +125,17 @@ def word_weight(word: str) -> float:
     return min(2.5, 1 + 0.18 * max(0, len(word) - 4))
 
 
-def match_ratio(wanted: frozenset[str], found: frozenset[str]) -> float:
+def match_ratio(wanted: frozenset[str], words: frozenset[str]) -> float:
     """The weight of the wanted words that are found, as they are or as parts, over the weight of all."""
     # Sorted: sums of floats depend on their order, and the order of a set on the hash seed.
     total = sum(word_weight(word) for word in sorted(wanted))
-    return sum(word_weight(word) for word in sorted(wanted) if _hits(word, found)) / total if total else 0.0
+    return sum(word_weight(word) for word in sorted(wanted) if _hits(word, words)) / total if total else 0.0
 
 
-def _hits(word: str, found: frozenset[str]) -> bool:
-    if word in found:
+def _hits(word: str, words: frozenset[str]) -> bool:
+    if word in words:
         return True
-    return len(word) >= 3 and any(len(other) >= 3 and (other in word or word in other) for other in found)
+    return len(word) >= 3 and any(len(other) >= 3 and (other in word or word in other) for other in words)
 
 
 def _is_elsewhere(summary: SessionSummary, query: ResumeQuery) -> bool:
@@ -354,7 +354,7 @@ def _last_activity(run: Run) -> int:
 
 
 def _title(context: dict[str, object], first: Recap | None) -> str | None:
-    """What the caller said the run is about; failing that, how the notes on its first node describe it."""
+    """Return the caller's title of the run, or else the description in the notes on its first node."""
     for key in _TITLE_KEYS:
         value = context.get(key)
         if isinstance(value, str) and not js.is_blank(value):

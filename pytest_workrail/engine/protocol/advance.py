@@ -14,11 +14,11 @@ from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import OutputContractPointer
 from pytest_workrail.engine.model.events import AdvanceRecorded
 from pytest_workrail.engine.model.ids import NodeId, child_attempt
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
-from pytest_workrail.engine.projections.facts import Lineage
-from pytest_workrail.engine.projections.facts import workspace as workspace_facts
+from pytest_workrail.engine.model.step_keys import StepInstance
+from pytest_workrail.engine.projections.session_facts import Lineage
+from pytest_workrail.engine.projections.session_facts import workspace as workspace_facts
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
     AdvanceAttempt,
@@ -75,9 +75,9 @@ class AdvanceHandler(Struct, frozen=True):
         session = load_session(self.loader, grant.place.session_id)
         if isinstance(session, Err):
             return session
-        found = find_node(session.value, grant.place, grant.workflow_ref)
-        if isinstance(found, Err):
-            return found
+        node = find_node(session.value, grant.place, grant.workflow_ref)
+        if isinstance(node, Err):
+            return node
         recorded = _recorded(session.value, grant)
         if recorded is None:
             executed = self._execute(grant, request)
@@ -101,10 +101,10 @@ class AdvanceHandler(Struct, frozen=True):
         return self.writer.write(grant.place.session_id, decide_and_append)
 
     def _append(self, permit: AppendPermit, session: Session, grant: ContinueGrant, request: AdvanceRequest) -> Written:
-        found = find_node(session, grant.place, grant.workflow_ref)
-        if isinstance(found, Err):
-            return found
-        opened = open_node(self.loader, session, *found.value)
+        node = find_node(session, grant.place, grant.workflow_ref)
+        if isinstance(node, Err):
+            return node
+        opened = open_node(self.loader, session, *node.value)
         if isinstance(opened, Err):
             lost = opened.error.code == "TOKEN_UNKNOWN_NODE"
             return Err(internal("The state of this node is missing.")) if lost else opened
@@ -141,7 +141,7 @@ class AdvanceHandler(Struct, frozen=True):
         return self.workspace.end(workspace_facts(position.events).repo_root)
 
     def _attempted(self, position: NodePosition, request: AdvanceRequest) -> Ok[AdvanceAttempt] | Err[ToolError]:
-        """What is submitted, once it is clear that it can be."""
+        """Return the attempt to advance, or why it is refused."""
         profile = self.response_format.profile
         stored = position.context(profile)
         questions = questions_above(self.loader, position, profile)
@@ -193,8 +193,8 @@ class AdvanceHandler(Struct, frozen=True):
             inside.append(node_id)
             if asks_questions(profile) and question_patch(opened.value.snapshot) is not None:
                 asked.add(node_id)
-        found = Lineage(position.events, position.run, position.node.node_id).artifacts(inside, asked)
-        return Ok(tuple(found))  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
+        artifacts = Lineage(position.events, position.run, position.node.node_id).artifacts(inside, asked)
+        return Ok(tuple(artifacts))  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
 
 
 def _reserve_tokens(issuer: TokenIssuer, entry: AttemptEntry, snapshot: ExecutionSnapshot) -> Written:

@@ -63,7 +63,6 @@ from pytest_workrail.engine.model.events import (
     Observation,
 )
 from pytest_workrail.engine.model.ids import EventId, NodeId
-from pytest_workrail.engine.model.places import StepInstance
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
@@ -73,11 +72,12 @@ from pytest_workrail.engine.model.reasons import (
     UserOnlyDependency,
 )
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.engine.model.words import GateKind, Preferences
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.projections.facts import Lineage
 from pytest_workrail.engine.projections.incremental import of_node
+from pytest_workrail.engine.projections.session_facts import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, open_node
 from workrail_lint.base.js import Json
@@ -118,7 +118,7 @@ class Questions:
         return frozenset(name for name in self._asked() if name not in context)
 
     def decisions(self, context: Mapping[str, object]) -> list[Gap]:
-        """What the first success below a question puts on record: the variables that were left unset."""
+        """Return the gaps that the first success after a question records: the variables left unset."""
         return [
             decision_gap(name, each.step_id, each.asked_by)
             for each in self.pending
@@ -128,7 +128,7 @@ class Questions:
 
     @property
     def submitted(self) -> Submission:
-        """What was submitted with the question that is being answered."""
+        """The submission of the question that is being answered."""
         stored = (each.submitted for each in reversed(self.in_chain) if each.submitted is not None)
         return next(stored, Submission())
 
@@ -146,7 +146,7 @@ def asks_questions(profile: Profile) -> bool:
 
 
 def question_patch(snapshot: ExecutionSnapshot) -> dict[str, Json] | None:
-    """What a question proposes to set; None for a state that asks nothing."""
+    """Return the values that a question proposes to set; None for a state that asks nothing."""
     reason = _reason(snapshot)
     return None if reason is None else dict(reason.patch or {})
 
@@ -234,7 +234,7 @@ class AdvanceAttempt(Struct, frozen=True):
 
 
 class Reports(Struct, frozen=True):
-    """What an agent reported besides the output of the step.
+    """The reports of an agent besides the output of the step.
 
     `rejected` are the contracts of reports that do not pass and that the step did not ask for.
     """
@@ -351,7 +351,7 @@ def _kept(gaps: Sequence[Gap], profile: Profile) -> set[int]:
 
 
 def _question(attempted: AdvanceAttempt, selection: Selection, profile: Profile) -> Question | None:
-    """What to ask before the run completes. Whoever answers a question has decided, so the answer raises no other."""
+    """Return the question to ask before the run completes. An answer to a question decides, so it raises no other."""
     match profile.unset_condition:
         case UnsetCondition.PASS_OVER:
             return None
@@ -364,7 +364,7 @@ def _question(attempted: AdvanceAttempt, selection: Selection, profile: Profile)
 
 
 def _next(attempted: AdvanceAttempt, context: dict[str, Any]) -> Ok[Selection] | Err[InterpreterError]:
-    """What comes after the pending step in a context."""
+    """Return the selection after the pending step in a context."""
     interpreter = attempted.position.program.interpreter
     done = interpreter.complete(state_of(attempted.position.snapshot), attempted.instance)
     if isinstance(done, Err):

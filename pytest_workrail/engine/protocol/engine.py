@@ -25,7 +25,7 @@ from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
-from pytest_workrail.engine.projections.facts import RunStatus, run_status
+from pytest_workrail.engine.projections.session_facts import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
 from pytest_workrail.engine.protocol.advance import AdvanceHandler
 from pytest_workrail.engine.protocol.errors import (
@@ -80,7 +80,7 @@ from workrail_lint.base.result import Err, Ok
 
 
 class Dependencies:
-    """What only a person can provide, as a scenario declares it, until it says that the person did."""
+    """The needs that only a person can meet, as a scenario declares them, until it says they are met."""
 
     def __init__(self) -> None:
         self._declared: list[UserOnlyDependency] = []
@@ -94,7 +94,7 @@ class Dependencies:
         self._declared = [each for each in self._declared if (each.step_id, each.detail) != (step_id, detail)]
 
     def of(self, step_id: str) -> tuple[UserOnlyDependency, ...]:
-        """What a step still waits for, in declared order."""
+        """Return the needs that a step still waits for, in declared order."""
         return tuple([each for each in self._declared if each.step_id == step_id])
 
 
@@ -108,11 +108,11 @@ class Operator(Struct, frozen=True):
 
         def plan(builder: EventBuilder, session: Session) -> AppendPlan:
             # Numbered by what was said at this node before, so that the name stays the same for the same change.
-            said = sum(
+            number = sum(
                 isinstance(event, PreferencesChanged) and event.scope.node_id == place.node_id
                 for event in session.truth.events
             )
-            change = preferences_data(preferences, "user", f"prefs_user_{said}")
+            change = preferences_data(preferences, "user", f"prefs_user_{number}")
             return preferences_plan(builder, place.node_id, change)
 
         return self._write(place, plan)
@@ -139,9 +139,9 @@ class Operator(Struct, frozen=True):
 
     def _write(self, place: NodeAddress, plan: Callable[[EventBuilder, Session], AppendPlan]) -> Written:
         def append(permit: AppendPermit, session: Session) -> Written:
-            found = find_node(session, place)
-            if isinstance(found, Err):
-                return found
+            node = find_node(session, place)
+            if isinstance(node, Err):
+                return node
             return self.writer.append(permit, plan(self.writer.builder(session, place.run_id), session))
 
         return self.writer.write(place.session_id, append)
@@ -365,7 +365,7 @@ class Engine:
         def call() -> Ok[dict[str, Json]] | Err[ToolError]:
             producer = Producer(app_version=self._options.app_version)
             home = self.home
-            made = export_session(
+            bundle = export_session(
                 home.stores,
                 session_id,
                 producer=producer,
@@ -373,7 +373,7 @@ class Engine:
                 entropy=home.entropy,
                 salvage=salvage,
             )
-            return Err(from_transfer(made.error)) if isinstance(made, Err) else made
+            return Err(from_transfer(bundle.error)) if isinstance(bundle, Err) else bundle
 
         return _guarded(call)
 
@@ -382,8 +382,8 @@ class Engine:
 
         def call() -> Ok[SessionId] | Err[ToolError]:
             home = self.home
-            made = import_bundle(bundle, home.stores, home.gate, home.mint)
-            return Err(from_transfer(made.error)) if isinstance(made, Err) else made
+            session = import_bundle(bundle, home.stores, home.gate, home.mint)
+            return Err(from_transfer(session.error)) if isinstance(session, Err) else session
 
         return _guarded(call)
 

@@ -141,7 +141,7 @@ def token_error(code: TokenErrorCode, message: str, suggestion: str | None = Non
 
 
 def from_issuer(error: TokenError | IssuerFailure) -> ToolError:
-    """What the token issuer reported."""
+    """Return the tool error for a failure of the token issuer."""
     if isinstance(error, TokenError):
         return token_error(error.code, error.message)
     return internal(f"Tokens can't be made or read ({error.code}).", "Check the data folder, then call again.")
@@ -158,7 +158,7 @@ def not_healthy(health: Health) -> ToolError:
 
 
 def from_store(error: StoreError) -> ToolError:
-    """What the session store said."""
+    """Return the tool error for a failure of the session store."""
     if isinstance(error, StoreLockBusy):
         return ToolError(
             "INTERNAL_ERROR", error.message, "Send the same call again.", RetryableAfter(error.retry_after_ms)
@@ -167,7 +167,7 @@ def from_store(error: StoreError) -> ToolError:
 
 
 def from_content(error: ContentError) -> ToolError:
-    """What a content store said."""
+    """Return the tool error for a failure of a content store."""
     return internal(f"Stored content can't be used ({error.code}).")
 
 

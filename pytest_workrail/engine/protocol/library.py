@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_workrail.engine.core.prompts import parallel_prompt
-from pytest_workrail.engine.model.places import collation_key
-from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.model.step_keys import collation_key
+from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import (
     Found,
@@ -32,15 +32,15 @@ from workrail_lint.systems.workrail.model.ir import ProgramStep
 class MemoryLibrary:
     """Workflows by id; a later one replaces an earlier one of the same id."""
 
-    def __init__(self, found: Iterable[WorkflowEntry | InvalidWorkflow] = (), tags: Sequence[Tag] = ()) -> None:
+    def __init__(self, workflows: Iterable[WorkflowEntry | InvalidWorkflow] = (), tags: Sequence[Tag] = ()) -> None:
         self._found: dict[str, WorkflowEntry | InvalidWorkflow] = {}
         self._tags = tuple(tags)
-        for each in found:
+        for each in workflows:
             self.put(each)
 
-    def put(self, found: WorkflowEntry | InvalidWorkflow) -> None:
+    def put(self, workflow: WorkflowEntry | InvalidWorkflow) -> None:
         """Add a workflow, or one that can't be started."""
-        self._found[found.workflow_id] = found
+        self._found[workflow.workflow_id] = workflow
 
     def put_ir(self, ir: dict[str, Any]) -> None:
         """Add a compiled workflow of the project."""
@@ -50,10 +50,10 @@ class MemoryLibrary:
         return self._found.get(workflow_id)
 
     def entries(self) -> Sequence[WorkflowEntry]:
-        return [found for found in self._found.values() if isinstance(found, WorkflowEntry)]
+        return [workflow for workflow in self._found.values() if isinstance(workflow, WorkflowEntry)]
 
     def rejects(self) -> Sequence[InvalidWorkflow]:
-        return [found for found in self._found.values() if isinstance(found, InvalidWorkflow)]
+        return [workflow for workflow in self._found.values() if isinstance(workflow, InvalidWorkflow)]
 
     def tags(self) -> Sequence[Tag]:
         return self._tags
@@ -84,42 +84,44 @@ _NEXT_STEP = "Call list_workflows again with `tags` set to the subjects that fit
 def list_workflows(
     library: WorkflowLibrary, request: ListRequest, inject_onboarding: bool
 ) -> Ok[Listing] | Err[ToolError]:
-    """What can be started. Where there are subjects, they come first and the workflows on request."""
+    """Return the workflows that can be started. If there are subjects, they come first and workflows on request."""
     entries = sorted(library.entries(), key=lambda entry: collation_key(entry.workflow_id))
     tags = library.tags()
     summarises = bool(tags) and request.tags is None and not request.include_sources
     if request.tags is not None:
         entries = [entry for entry in entries if not set(entry.tags).isdisjoint(request.tags)]
-    shown: dict[str, Json] = {"workflows": [] if summarises else [_item(entry, inject_onboarding) for entry in entries]}
+    members: dict[str, Json] = {
+        "workflows": [] if summarises else [_item(entry, inject_onboarding) for entry in entries]
+    }
     if summarises:
-        shown["tagSummary"] = [_tag(tag, entries) for tag in tags]
-        shown["_nextStep"] = _NEXT_STEP
+        members["tagSummary"] = [_tag(tag, entries) for tag in tags]
+        members["_nextStep"] = _NEXT_STEP
     if request.include_sources:
-        shown["sources"] = list(library.sources())
+        members["sources"] = list(library.sources())
     rejects = sorted(library.rejects(), key=lambda reject: collation_key(reject.workflow_id))
     if rejects:
-        shown["validationWarnings"] = [_reject(reject) for reject in rejects]
-    return Ok(Listing("workflows", shown))
+        members["validationWarnings"] = [_reject(reject) for reject in rejects]
+    return Ok(Listing("workflows", members))
 
 
 def _item(entry: WorkflowEntry, inject_onboarding: bool) -> Json:
     ir = entry.ir
-    made = frozen(ir, inject_onboarding)
-    shown: dict[str, Json] = {
+    pin = frozen(ir, inject_onboarding)
+    members: dict[str, Json] = {
         "workflowId": ir["workflowId"],
         "name": ir["name"],
         "description": ir["description"],
         "version": ir["version"],
-        "workflowHash": None if isinstance(made, Err) else made.value[1],
+        "workflowHash": None if isinstance(pin, Err) else pin.value[1],
         "kind": "workflow",
     }
     if entry.visibility is not None:
-        shown["visibility"] = entry.visibility
+        members["visibility"] = entry.visibility
     if entry.staleness is not None:
-        shown["staleness"] = entry.staleness
+        members["staleness"] = entry.staleness
     if ir["examples"]:
-        shown["examples"] = ir["examples"]
-    return shown
+        members["examples"] = ir["examples"]
+    return members
 
 
 def _tag(tag: Tag, entries: Sequence[WorkflowEntry]) -> Json:
@@ -139,15 +141,15 @@ def _reject(reject: InvalidWorkflow) -> Json:
 def inspect_workflow(
     library: WorkflowLibrary, workspace: Workspace, request: InspectRequest, inject_onboarding: bool
 ) -> Ok[Listing] | Err[ToolError]:
-    """What a run of the workflow would pin, in short or with its first step."""
-    found = find_startable(library, request.workflow_id)
-    if isinstance(found, Err):
-        return found
-    entry = found.value
-    made = frozen(entry.ir, inject_onboarding)
-    if isinstance(made, Err):
-        return made
-    ir, workflow_hash = made.value
+    """Return the workflow that a run would pin, in short or with its first step."""
+    startable = find_startable(library, request.workflow_id)
+    if isinstance(startable, Err):
+        return startable
+    entry = startable.value
+    pin = frozen(entry.ir, inject_onboarding)
+    if isinstance(pin, Err):
+        return pin
+    ir, workflow_hash = pin.value
     compiled: dict[str, Json] = {
         "schemaVersion": 1,
         "sourceKind": entry.source_kind,
@@ -160,20 +162,20 @@ def inspect_workflow(
             "version": ir["version"],
             "preview": _preview(program_model(ir).steps[0]),
         }
-    shown: dict[str, Json] = {
+    members: dict[str, Json] = {
         "workflowId": ir["workflowId"],
         "workflowHash": workflow_hash,
         "mode": request.mode,
         "compiled": compiled,
     }
     if entry.visibility is not None:
-        shown["visibility"] = entry.visibility
+        members["visibility"] = entry.visibility
     references = references_of(ir, workspace, request.workspace_path)
     if references:
-        shown["references"] = [reference.to_json() for reference in references]
+        members["references"] = [reference.to_json() for reference in references]
     if entry.staleness is not None:
-        shown["staleness"] = entry.staleness
-    return Ok(Listing("workflow", shown))
+        members["staleness"] = entry.staleness
+    return Ok(Listing("workflow", members))
 
 
 def _preview(step: ProgramStep) -> Json:

@@ -1,4 +1,4 @@
-"""What the protocol needs besides the stores: workflows to start and a workspace to know about. No behaviour."""
+"""Ports of the protocol besides the stores: workflows to start and facts about the workspace. No behaviour."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from pytest_workrail.engine.model.ids import SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.words import WorkflowSourceKind
-from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.store.plan import SessionTruth
 from pytest_workrail.engine.store.ports import ContentError, StoreError
 from workrail_lint.base.js import Json

@@ -1,4 +1,4 @@
-"""What is written for an outcome: the snapshot of the new node, and the events of one plan."""
+"""The records of an outcome: the snapshot of the new node, and the events of one plan."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from pytest_workrail.engine.model.snapshot import (
     TerminalBlock,
 )
 from pytest_workrail.engine.model.trace import DecisionTraceData, SkippedList, TraceEntry
-from pytest_workrail.engine.projections.facts import workspace
+from pytest_workrail.engine.projections.session_facts import workspace
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
     AdvanceAttempt,
@@ -269,15 +269,15 @@ def _refused_validation(outcome: Refused, attempt: AttemptId) -> ValidationPerfo
 
 def _retry_validation(judgement: Judgement, attempt: AttemptId) -> ValidationPerformedData:
     """A retry that goes through says what was wrong with it, or that nothing was."""
-    found = judgement.validation
+    validation = judgement.validation
     match judgement.requirement:
         case Missing(ref):
             missing = Validation(False, (f"Missing required output for contractRef={ref}",))
-            return _validation(attempt, ref, found or missing)
+            return _validation(attempt, ref, validation or missing)
         case Invalid(ref):
-            return _validation(attempt, ref, found or Validation(True))
+            return _validation(attempt, ref, validation or Validation(True))
         case _:
-            return _validation(attempt, _NO_CONTRACT, found or Validation(True))
+            return _validation(attempt, _NO_CONTRACT, validation or Validation(True))
 
 
 def _gaps(outcome: Accepted, attempt: AttemptId) -> list[GapRecordedData]:

@@ -16,10 +16,10 @@ from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import AdvancedOutcome, AdvanceRecorded, EdgeCreated
 from pytest_workrail.engine.model.ids import AttemptId, IdMint, NodeId, WorkflowRef, child_attempt, ref_of
 from pytest_workrail.engine.model.snapshot import BlockedState, GateCheckpoint, RetryableBlock, TerminalBlock
-from pytest_workrail.engine.projections import facts
+from pytest_workrail.engine.projections import session_facts
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.projections.facts import recovery_text
 from pytest_workrail.engine.projections.resume import Candidate, ResumeQuery, SessionSummary, rank
+from pytest_workrail.engine.projections.session_facts import recovery_text
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, from_store, internal
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.requests import ResumeRequest
@@ -59,7 +59,7 @@ from workrail_lint.base.result import Err, Ok
 def replay(
     loader: SessionLoader, response_format: ResponseFormat, session: Session, recorded: AdvanceRecorded
 ) -> Ok[Continued | Blocked | GateReached] | Err[ToolError]:
-    """What the recorded advance was answered with."""
+    """Return the answer to an advance that was already recorded."""
     outcome = recorded.data.outcome
     if not isinstance(outcome, AdvancedOutcome):
         return Err(internal("The advance was recorded in a form that is no longer used."))
@@ -71,15 +71,15 @@ def replay(
     gate = position.snapshot.engine_payload.gate_checkpoint
     if gate is not None:
         return _gate_reached(response_format, position, attempt, gate)
-    shown = progress(response_format, position, attempt)
-    if isinstance(shown, Err):
-        return shown
+    step = progress(response_format, position, attempt)
+    if isinstance(step, Err):
+        return step
     state = position.snapshot.state
     if isinstance(state, BlockedState):
         retry = state.blocked.retry_attempt_id if isinstance(state.blocked, RetryableBlock) else attempt
-        return blocked_response(response_format, position, shown.value, state.blocked, retry)
-    recorded_here = facts.assessments(position.events, recorded.scope.node_id)
-    return Ok(Continued(shown.value, assessments=tuple(recorded_here)))
+        return blocked_response(response_format, position, step.value, state.blocked, retry)
+    recorded_here = session_facts.assessments(position.events, recorded.scope.node_id)
+    return Ok(Continued(step.value, assessments=tuple(recorded_here)))
 
 
 def _gate_reached(
@@ -93,8 +93,8 @@ def _gate_reached(
         case Answers.ENGINE:
             return Ok(GateReached(token.value, gate.step_id, kind))
         case Answers.UNION:
-            shown = progress(response_format, position, None)
-            return shown if isinstance(shown, Err) else Ok(GateReached(token.value, gate.step_id, kind, shown.value))
+            step = progress(response_format, position, None)
+            return step if isinstance(step, Err) else Ok(GateReached(token.value, gate.step_id, kind, step.value))
 
 
 def _recorded_node(
@@ -127,28 +127,28 @@ def rehydrate(
     session = load_session(loader, place.session_id)
     if isinstance(session, Err):
         return session
-    found = find_node(session.value, place, workflow_ref)
-    if isinstance(found, Err):
-        return found
-    opened = open_node(loader, session.value, *found.value)
+    located = find_node(session.value, place, workflow_ref)
+    if isinstance(located, Err):
+        return located
+    opened = open_node(loader, session.value, *located.value)
     if isinstance(opened, Err):
         return opened
     position = opened.value
     recovery = _recovery(position, response_format.profile)
     attempt = mint.attempt()
-    shown = progress(response_format, position, attempt, recovery)
-    if isinstance(shown, Err):
-        return shown
+    step = progress(response_format, position, attempt, recovery)
+    if isinstance(step, Err):
+        return step
     ir = position.program.ir
-    path = workspace_path or facts.workspace(position.events).repo_root
+    path = workspace_path or session_facts.workspace(position.events).repo_root
     warnings = binding_drift(ir["bindings"]["overrides"], workspace.overrides(ir["workflowId"], path))
     block = _block(position, response_format.profile)
     if block is not None:
-        answer = blocked_response(response_format, position, shown.value, block, attempt)
+        answer = blocked_response(response_format, position, step.value, block, attempt)
         if isinstance(answer, Err):
             return answer
         return Ok(replace(answer.value, warnings=warnings, is_rehydrated=True))
-    return Ok(Continued(shown.value, warnings=warnings, references=references_of(ir, workspace, path)))
+    return Ok(Continued(step.value, warnings=warnings, references=references_of(ir, workspace, path)))
 
 
 def _block(position: NodePosition, profile: Profile) -> RetryableBlock | TerminalBlock | None:
@@ -190,9 +190,9 @@ def resume(
     summaries: Summaries, issuer: TokenIssuer, workspace: Workspace, request: ResumeRequest
 ) -> Ok[Listing] | Err[ToolError]:
     """The sessions that the caller may mean, best first."""
-    found = summaries()
-    if isinstance(found, Err):
-        return Err(from_store(found.error))
+    sessions = summaries()
+    if isinstance(sessions, Err):
+        return Err(from_store(sessions.error))
     facts = workspace.facts(request.workspace_path)
     query = ResumeQuery(
         text=request.query,
@@ -203,14 +203,14 @@ def resume(
         repo_root_hash=facts.repo_root_hash,
         same_workspace_only=request.same_workspace_only,
     )
-    candidates = _shown(rank(found.value, query), issuer)
+    candidates = _shown(rank(sessions.value, query), issuer)
     if isinstance(candidates, Err):
         return candidates
-    return Ok(Listing("candidates", {"candidates": candidates.value, "totalEligible": len(found.value)}))
+    return Ok(Listing("candidates", {"candidates": candidates.value, "totalEligible": len(sessions.value)}))
 
 
 def _shown(candidates: Sequence[Candidate], issuer: TokenIssuer) -> Ok[list[Json]] | Err[ToolError]:
-    shown: list[Json] = []
+    items: list[Json] = []
     for candidate in candidates:
         summary = candidate.summary
         place = NodeAddress(summary.session_id, summary.run_id, summary.tip)
@@ -218,8 +218,8 @@ def _shown(candidates: Sequence[Candidate], issuer: TokenIssuer) -> Ok[list[Json
         token = issuer.long_state_token(StateGrant(place, ref_of(summary.workflow_hash)))
         if isinstance(token, Err):
             return Err(from_issuer(token.error))
-        shown.append(_candidate(candidate, token.value))
-    return Ok(shown)
+        items.append(_candidate(candidate, token.value))
+    return Ok(items)
 
 
 def _candidate(candidate: Candidate, token: str) -> Json:
@@ -254,9 +254,9 @@ class CheckpointHandler(Struct, frozen=True):
         session = load_session(self.loader, grant.place.session_id)
         if isinstance(session, Err):
             return session
-        found = find_node(session.value, grant.place)
-        if isinstance(found, Err):
-            return found
+        located = find_node(session.value, grant.place)
+        if isinstance(located, Err):
+            return located
         edge = _recorded(session.value, grant)
         if edge is None:
             written = self._write(grant)
@@ -268,7 +268,7 @@ class CheckpointHandler(Struct, frozen=True):
             edge = _recorded(session.value, grant)
             if edge is None:
                 return Err(internal("The checkpoint was written, but its record is not there."))
-        run, node = found.value
+        run, node = located.value
         workflow_id = "" if run.started is None else run.started.workflow_id
         return self._answer(grant, node, edge, workflow_id)
 
@@ -276,10 +276,10 @@ class CheckpointHandler(Struct, frozen=True):
         def append(permit: AppendPermit, session: Session) -> Written:
             if _recorded(session, grant) is not None:
                 return Ok(None)
-            found = find_node(session, grant.place)
-            if isinstance(found, Err):
-                return found
-            _, node = found.value
+            located = find_node(session, grant.place)
+            if isinstance(located, Err):
+                return located
+            _, node = located.value
             step = Step(
                 node.node_id,
                 grant.attempt_id,

@@ -84,7 +84,7 @@ _ARTIFACTS = {"type": "array", "items": {}}
 
 
 class Shape(Struct, frozen=True):
-    """What a tool takes. `aliases` are names that agents use by mistake, and what they mean."""
+    """The parameters of a tool. `aliases` maps names that agents use by mistake to the right ones."""
 
     tool: ToolName
     schema: dict[str, Any]
@@ -297,7 +297,7 @@ _MEASURE = "jcs_utf8_bytes"
 
 
 def context_problem(context: object, tool: ToolName) -> ToolError | None:
-    """What is wrong with a submitted context, first things first; None when it can be used."""
+    """Return the first problem of a submitted context; None when it can be used."""
     if not isinstance(context, dict):
         message = f"context must be an object, not {_type_name(context)}."
         return _refused(tool, "context_invalid_shape", message, {"expected": "object"})
@@ -339,9 +339,9 @@ def _unusable_value(context: dict[str, Any], tool: ToolName) -> ToolError | None
             facts: dict[str, Json] = {"path": path, "maxDepth": MAX_CONTEXT_DEPTH}
             return _refused(tool, "context_too_deep", f"context is nested too deeply at {path}.", facts)
         if isinstance(value, float) and not math.isfinite(value):
-            shown = js.number_text(value)
-            message = f"context holds {shown} at {path}, which JSON can't express."
-            return _refused(tool, "context_non_finite_number", message, {"path": path, "value": shown})
+            number = js.number_text(value)
+            message = f"context holds {number} at {path}, which JSON can't express."
+            return _refused(tool, "context_non_finite_number", message, {"path": path, "value": number})
         if isinstance(value, dict | list):
             if id(value) in seen:
                 message = f"context holds the same container twice, the second time at {path}."
@@ -359,7 +359,7 @@ def _unusable_value(context: dict[str, Any], tool: ToolName) -> ToolError | None
 
 
 def _members(value: dict[Any, Any] | list[Any], path: str, depth: int) -> list[tuple[object, str, int]] | str:
-    """What a container holds and where; the type of a member name that is no text."""
+    """Return the items of a container with their paths, or the type of a non-string member name."""
     if isinstance(value, list):
         return [(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
     for name in value:

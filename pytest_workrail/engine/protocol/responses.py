@@ -24,7 +24,7 @@ ListingKind: TypeAlias = Literal["workflows", "workflow", "candidates"]
 
 
 class Tokens(Struct, frozen=True):
-    """What the next calls about a node need."""
+    """The tokens for the next calls about a node."""
 
     continue_token: str
     checkpoint_token: str
@@ -68,7 +68,7 @@ class Reference(Struct, frozen=True):
         return self.source if self.resolved_path is None else self.resolved_path
 
     def to_json(self) -> dict[str, Json]:
-        shown: dict[str, Json] = {
+        members: dict[str, Json] = {
             "id": self.reference_id,
             "title": self.title,
             "source": self.source,
@@ -77,11 +77,11 @@ class Reference(Struct, frozen=True):
             "resolveFrom": self.resolve_from,
             "status": "unresolved" if self.resolved_path is None else "resolved",
         }
-        return shown if self.resolved_path is None else {**shown, "resolvedPath": self.resolved_path}
+        return members if self.resolved_path is None else {**members, "resolvedPath": self.resolved_path}
 
 
 class Disclosure(Struct, frozen=True):
-    """What an answer says about its workflow and its selection, where the profile wants answers that say everything.
+    """Facts about the workflow and the selection, for profiles whose answers disclose them.
 
     An answer that has it takes the form of the union; one without takes the public engine's.
     """
@@ -103,13 +103,13 @@ class Progress(Struct, frozen=True):
     disclosure: Disclosure | None = None
 
     def to_json(self, retry_token: str | None = None) -> dict[str, Json]:
-        shown: dict[str, Json] = {}
+        tokens: dict[str, Json] = {}
         if self.tokens is not None:
-            shown["continueToken"] = self.tokens.continue_token
-            shown["checkpointToken"] = self.tokens.checkpoint_token
+            tokens["continueToken"] = self.tokens.continue_token
+            tokens["checkpointToken"] = self.tokens.checkpoint_token
         token = self.next_token(retry_token)
         return {
-            **shown,
+            **tokens,
             "isComplete": self.is_complete,
             "pending": None if self.pending is None else pending_json(self.pending),
             "preferences": {"autonomy": self.preferences.autonomy, "riskPolicy": self.preferences.risk_policy},
@@ -124,12 +124,12 @@ class Progress(Struct, frozen=True):
 
 def pending_json(step: PendingStep) -> dict[str, Json]:
     """The pending step as an agent gets it."""
-    shown: dict[str, Json] = {"stepId": step.step_id, "title": step.title, "prompt": step.prompt}
+    members: dict[str, Json] = {"stepId": step.step_id, "title": step.title, "prompt": step.prompt}
     if step.agent_role is not None:
-        shown["agentRole"] = step.agent_role
+        members["agentRole"] = step.agent_role
     if step.model_tier is not None:
-        shown["modelTier"] = step.model_tier
-    return shown
+        members["modelTier"] = step.model_tier
+    return members
 
 
 def next_call(token: str, **params: Json) -> dict[str, Json]:
@@ -144,26 +144,26 @@ def went_on(progress: Progress, disclosure: Disclosure, extras: dict[str, Json])
         extras.pop("references", None)
     else:
         kind, place = "step", where(progress, {"continueToken": progress.tokens.continue_token})
-    told = features_and_warnings(disclosure, extras)
-    return {"kind": kind, **place, **skipped_members(disclosure.skipped), **told}
+    details = features_and_warnings(disclosure, extras)
+    return {"kind": kind, **place, **skipped_members(disclosure.skipped), **details}
 
 
 def where(progress: Progress, params: dict[str, Json] | None) -> dict[str, Json]:
     """Where the run stands, up to the next call; what does not apply is absent."""
-    shown: dict[str, Json] = {}
+    members: dict[str, Json] = {}
     if progress.tokens is not None:
-        shown["continueToken"] = progress.tokens.continue_token
-        shown["checkpointToken"] = progress.tokens.checkpoint_token
+        members["continueToken"] = progress.tokens.continue_token
+        members["checkpointToken"] = progress.tokens.checkpoint_token
     if progress.pending is not None:
-        shown["pending"] = pending_json(progress.pending)
-    shown["preferences"] = {
+        members["pending"] = pending_json(progress.pending)
+    members["preferences"] = {
         "autonomy": progress.preferences.autonomy,
         "riskPolicy": progress.preferences.risk_policy,
     }
-    shown["nextIntent"] = progress.next_intent
+    members["nextIntent"] = progress.next_intent
     if params is not None:
-        shown["nextCall"] = {"tool": "continue_workflow", "params": params}
-    return shown
+        members["nextCall"] = {"tool": "continue_workflow", "params": params}
+    return members
 
 
 def skipped_members(skipped: SkippedList) -> dict[str, Json]:
@@ -185,10 +185,10 @@ def features_and_warnings(disclosure: Disclosure, extras: dict[str, Json]) -> di
     ]
     drift = extras.pop("warnings", [])
     warnings += drift if isinstance(drift, list) else []
-    shown: dict[str, Json] = {"appliedFeatures": list(disclosure.features)}
+    members: dict[str, Json] = {"appliedFeatures": list(disclosure.features)}
     if warnings:
-        shown["warnings"] = warnings
-    return {**shown, **extras}
+        members["warnings"] = warnings
+    return {**members, **extras}
 
 
 def without_nulls(value: Json) -> Json:
@@ -230,23 +230,23 @@ class Continued(Struct, frozen=True):
 def _extras(
     warnings: Sequence[BindingDrift], assessments: Sequence[AssessmentRecordedData], references: Sequence[Reference]
 ) -> dict[str, Json]:
-    shown: dict[str, Json] = {}
+    members: dict[str, Json] = {}
     if warnings:
-        shown["warnings"] = [warning.to_json() for warning in warnings]
+        members["warnings"] = [warning.to_json() for warning in warnings]
     if assessments:
-        shown["stepContext"] = {"assessments": [_assessment(assessment) for assessment in assessments]}
+        members["stepContext"] = {"assessments": [_assessment(assessment) for assessment in assessments]}
     if references:
-        shown["references"] = [reference.to_json() for reference in references]
-    return shown
+        members["references"] = [reference.to_json() for reference in references]
+    return members
 
 
 def _assessment(assessment: AssessmentRecordedData) -> dict[str, Json]:
     dimensions: list[Json] = []
     for dimension in assessment.dimensions:
-        shown: dict[str, Json] = {"dimensionId": dimension.dimension_id, "level": dimension.level}
+        members: dict[str, Json] = {"dimensionId": dimension.dimension_id, "level": dimension.level}
         if dimension.rationale is not None:
-            shown["rationale"] = dimension.rationale
-        dimensions.append(shown)
+            members["rationale"] = dimension.rationale
+        dimensions.append(members)
     return {
         "assessmentId": assessment.assessment_id,
         "dimensions": dimensions,
@@ -255,14 +255,14 @@ def _assessment(assessment: AssessmentRecordedData) -> dict[str, Json]:
 
 
 class ShownValidation(Struct, frozen=True):
-    """What a check of the submission found, as it is stored."""
+    """The stored result of a check of the submission."""
 
     issues: tuple[str, ...]
     suggestions: tuple[str, ...]
 
 
 class Followup(Struct, frozen=True):
-    """What an assessment asks for before the step counts."""
+    """A follow-up that an assessment requires before the step counts."""
 
     title: str
     guidance: str
@@ -289,7 +289,7 @@ class Blocked(Struct, frozen=True):
         return self.retry_token is not None
 
     def next_params(self) -> dict[str, Json] | None:
-        """What the next call takes besides its tool; None when no call of an agent could help."""
+        """Return the parameters of the next call; None when no call of an agent could help."""
         if self.retry_token is None:
             return None
         given: dict[str, Json] = {"continueToken": self.retry_token}
@@ -308,20 +308,20 @@ class Blocked(Struct, frozen=True):
         return {"kind": self.kind, **self.progress.to_json(self.retry_token), **self._report()}
 
     def _report(self) -> dict[str, Json]:
-        shown: dict[str, Json] = {
+        members: dict[str, Json] = {
             "blockers": {"blockers": [blocker.to_wire() for blocker in self.blockers]},
             "retryable": self.retryable,
         }
         if self.retry_token is not None:
-            shown["retryContinueToken"] = self.retry_token
+            members["retryContinueToken"] = self.retry_token
         if self.validation is not None:
-            shown["validation"] = {
+            members["validation"] = {
                 "issues": list(self.validation.issues),
                 "suggestions": list(self.validation.suggestions),
             }
         if self.followup is not None:
-            shown["assessmentFollowup"] = {"title": self.followup.title, "guidance": self.followup.guidance}
-        return shown
+            members["assessmentFollowup"] = {"title": self.followup.title, "guidance": self.followup.guidance}
+        return members
 
 
 class GateReached(Struct, frozen=True):
@@ -379,7 +379,7 @@ Response: TypeAlias = ExecutionResponse | CheckpointSet | Listing
 
 
 class Reply(Struct, frozen=True):
-    """What a tool answers: the text an agent reads, item by item, and the same as data."""
+    """The answer of a tool: the text an agent reads, item by item, and the same as data."""
 
     text: tuple[str, ...]
     response: Response

@@ -27,7 +27,7 @@ from pytest_workrail.engine.model.ids import (
 )
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run, project_dag
-from pytest_workrail.engine.projections.facts import node_context
+from pytest_workrail.engine.projections.session_facts import node_context
 from pytest_workrail.engine.protocol.errors import (
     ToolError,
     from_content,
@@ -154,7 +154,7 @@ def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], Wor
 
 
 def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
-    """What the public engine pinned, as an IR: a session that it began can be looked at and continued here."""
+    """Return a pin of the public engine as an IR, so that its sessions can be viewed and continued here."""
     compiled = compile_pin(pin)
     if isinstance(compiled, Err):
         message = f"The workflow this run was started with can't run here: {compiled.error}."

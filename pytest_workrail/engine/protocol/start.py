@@ -48,7 +48,7 @@ from pytest_workrail.engine.model.words import (
     Preferences,
     PreferenceSource,
 )
-from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.advance_outcome import missing_context
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry, WorkflowLibrary, Workspace
@@ -88,10 +88,10 @@ class StartHandler(Struct, frozen=True):
 
     def run(self, request: StartRequest) -> Ok[Started] | Err[ToolError]:
         """A new session at the first step of a workflow."""
-        found = find_startable(self.library, request.workflow_id)
-        if isinstance(found, Err):
-            return found
-        program = self._program(found.value)
+        startable = find_startable(self.library, request.workflow_id)
+        if isinstance(startable, Err):
+            return startable
+        program = self._program(startable.value)
         if isinstance(program, Err):
             return program
         context = merged(None, request.initial_context) | {"goal": request.goal}
@@ -106,14 +106,14 @@ class StartHandler(Struct, frozen=True):
             return Err(_not_startable(selected.error, request, context, self.response_format.profile))
         if selected.value.is_complete:
             return Err(_no_first_step(selected.value, request, context, select, self.response_format.profile))
-        place = self._open_session(found.value, program.value, request, context, selected.value)
+        place = self._open_session(startable.value, program.value, request, context, selected.value)
         if isinstance(place, Err):
             return place
         return self._answer(place.value, request)
 
     def _program(self, entry: WorkflowEntry) -> Ok[Program] | Err[ToolError]:
-        made = frozen(entry.ir, self.inject_onboarding)
-        return made if isinstance(made, Err) else Ok(self.loader.programs.add(*made.value))
+        pin = frozen(entry.ir, self.inject_onboarding)
+        return pin if isinstance(pin, Err) else Ok(self.loader.programs.add(*pin.value))
 
     def _open_session(
         self,
@@ -164,35 +164,35 @@ class StartHandler(Struct, frozen=True):
         session = load_session(self.loader, place.session_id)
         if isinstance(session, Err):
             return session
-        found = find_node(session.value, place)
-        if isinstance(found, Err):
+        located = find_node(session.value, place)
+        if isinstance(located, Err):
             return Err(internal("The session was written, but it is not there."))
-        position = open_node(self.loader, session.value, *found.value)
+        position = open_node(self.loader, session.value, *located.value)
         if isinstance(position, Err):
             return position
-        shown = progress(self.response_format, position.value, self.writer.mint.attempt())
-        if isinstance(shown, Err):
-            return shown
+        step = progress(self.response_format, position.value, self.writer.mint.attempt())
+        if isinstance(step, Err):
+            return step
         ir = position.value.program.ir
-        return Ok(Started(shown.value, references=references_of(ir, self.workspace, request.workspace_path)))
+        return Ok(Started(step.value, references=references_of(ir, self.workspace, request.workspace_path)))
 
 
 def find_startable(library: WorkflowLibrary, workflow_id: str) -> Ok[WorkflowEntry] | Err[ToolError]:
     """The workflow of an id, if it can be started."""
-    found = library.find(workflow_id)
-    match found:
+    workflow = library.find(workflow_id)
+    match workflow:
         case None:
             advice = "Ask list_workflows which workflows there are and use one of their ids."
             return Err(ToolError("NOT_FOUND", f"Workflow not found: {workflow_id}", advice))
         case InvalidWorkflow():
-            reasons = "; ".join(found.errors)
+            reasons = "; ".join(workflow.errors)
             message = f"Workflow definition is invalid and cannot be started: {reasons}"
             return Err(precondition(message, "Correct the workflow file; `workrail-lint check` shows where."))
-        case WorkflowEntry() if not found.ir["steps"]:
+        case WorkflowEntry() if not workflow.ir["steps"]:
             message = f"Workflow {workflow_id} has no steps."
             return Err(precondition(message, "Add at least one step to the workflow file."))
         case WorkflowEntry():
-            return Ok(found)
+            return Ok(workflow)
 
 
 def _not_startable(
@@ -281,15 +281,19 @@ def preferences_data(effective: Preferences, source: PreferenceSource, change_id
 
 
 def _observations(facts: WorkspaceFacts) -> list[ObservationData]:
-    """What is known of the workspace; a value that does not fit is left out, never cut."""
-    found: list[ObservationData] = []
+    """Return the observations about the workspace; a value that does not fit is left out, never cut."""
+    observations: list[ObservationData] = []
     if facts.repo_root_hash is not None:
         value = Sha256(Digest(facts.repo_root_hash))
-        found.append(ObservationData(key="repo_root_hash", value=value, confidence="high"))
+        observations.append(ObservationData(key="repo_root_hash", value=value, confidence="high"))
     if facts.repo_root is not None and js.u16_length(facts.repo_root) <= MAX_PATH_LENGTH:
-        found.append(ObservationData(key="repo_root", value=PathText(value=facts.repo_root), confidence="high"))
+        observations.append(ObservationData(key="repo_root", value=PathText(value=facts.repo_root), confidence="high"))
     if facts.git_branch is not None and js.u16_length(facts.git_branch) <= MAX_SHORT_STRING_LENGTH:
-        found.append(ObservationData(key="git_branch", value=ShortString(value=facts.git_branch), confidence="high"))
+        observations.append(
+            ObservationData(key="git_branch", value=ShortString(value=facts.git_branch), confidence="high")
+        )
     if facts.git_head_sha is not None:
-        found.append(ObservationData(key="git_head_sha", value=GitSha1(value=facts.git_head_sha), confidence="high"))
-    return found
+        observations.append(
+            ObservationData(key="git_head_sha", value=GitSha1(value=facts.git_head_sha), confidence="high")
+        )
+    return observations

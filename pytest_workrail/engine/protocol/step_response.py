@@ -1,4 +1,4 @@
-"""What every execution response has in common: the rendered step, its tokens, what to do next, and references."""
+"""Shared parts of execution responses: the rendered step, its tokens, what to do next, and references."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.reasons import FollowupRequired, UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import RetryableBlock, TerminalBlock
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Preferences
-from pytest_workrail.engine.projections import facts
+from pytest_workrail.engine.projections import session_facts
 from pytest_workrail.engine.projections.dag import Run
-from pytest_workrail.engine.projections.facts import effective_preferences, has_recap, skipped_before
+from pytest_workrail.engine.projections.session_facts import effective_preferences, has_recap, skipped_before
 from pytest_workrail.engine.protocol.advance_outcome import question_patch
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
 from pytest_workrail.engine.protocol.ports import Workspace
@@ -65,7 +65,7 @@ def references_of(ir: dict[str, Any], workspace: Workspace, workspace_path: str 
 
 
 def preferences_at(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
-    """What holds at a node."""
+    """Return the preferences in effect at a node."""
     effective = effective_preferences(events, run, node)
     if isinstance(effective, Err):
         return Err(internal(f"The preferences at a node can't be told ({effective.error.code})."))
@@ -181,7 +181,7 @@ def issue_tokens(issuer: TokenIssuer, grant: ContinueGrant) -> Ok[Tokens] | Err[
 def blocked_response(
     response_format: ResponseFormat,
     position: NodePosition,
-    shown: Progress,
+    step_progress: Progress,
     block: RetryableBlock | TerminalBlock,
     retry_attempt: AttemptId,
 ) -> Ok[Blocked] | Err[ToolError]:
@@ -192,11 +192,11 @@ def blocked_response(
         if isinstance(issued, Err):
             return issued
         retry_token = issued.value
-    result = None if block.validation_ref is None else facts.validation(position.events, block.validation_ref)
+    result = None if block.validation_ref is None else session_facts.validation(position.events, block.validation_ref)
     validation = None if result is None else ShownValidation(result.issues, result.suggestions)
     return Ok(
         Blocked(
-            shown,
+            step_progress,
             block.blockers.blockers,
             retry_token,
             validation,

@@ -47,7 +47,7 @@ RISK: dict[RiskPolicy, str] = {
 
 
 def disclosure_of(response: Response) -> Disclosure | None:
-    """What an answer has to say about itself; None in the engine's own form."""
+    """Return the disclosure of an answer; None in the engine's own form."""
     match response:
         case Started() | Continued() | Blocked():
             return response.progress.disclosure
@@ -262,7 +262,7 @@ _compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enco
 
 
 def _token_block(progress: Progress, params: dict[str, Json] | None = None) -> str:
-    """What the next call takes, or the token alone."""
+    """Return the block with the parameters of the next call, or the token alone."""
     token = progress.next_token()
     if params is None and token is None:
         return ""
@@ -285,7 +285,7 @@ def _drift(warnings: Sequence[BindingDrift]) -> str:
 
 
 def heading(code: BlockerCode) -> str:
-    """What a block is called by its first blocker."""
+    """Return the heading of a block, chosen by its first blocker."""
     return HEADINGS[code]
 
 

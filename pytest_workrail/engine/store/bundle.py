@@ -144,8 +144,8 @@ class CheckedBundle(Struct, frozen=True):
 def required_snapshots(truth: SessionTruth) -> list[Ref]:
     """Every snapshot a session needs, in order of appearance."""
     named = [pin.snapshot_ref for pin in pins(truth.manifest)]
-    made = [event.data.snapshot_ref for event in truth.events if isinstance(event, NodeCreated)]
-    return list(dict.fromkeys(named + made))
+    created = [event.data.snapshot_ref for event in truth.events if isinstance(event, NodeCreated)]
+    return list(dict.fromkeys(named + created))
 
 
 def required_workflows(truth: SessionTruth) -> list[Hash]:

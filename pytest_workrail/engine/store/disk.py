@@ -423,11 +423,11 @@ def _refuse() -> NoReturn:
 def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main") -> Ok[Home] | Err[str]:
     """A home in a folder, which several processes may share."""
     try:
-        made = [folder for folder in (root, *root.parents) if not folder.exists()]
+        missing = [folder for folder in (root, *root.parents) if not folder.exists()]
         root.mkdir(parents=True, exist_ok=True)
         files = DiskFiles(root)
         prepare_root(files)
-        for folder in made:
+        for folder in missing:
             DiskFiles(folder.parent).sync_dir("")
     except OSError as problem:
         return Err(f"The data folder can't be used: {problem.strerror}")

@@ -13,7 +13,7 @@ _numbers = itertools.count()
 
 
 def os_error_text(problem: OSError) -> str:
-    """What a disk complains about, without the absolute paths that an OSError names."""
+    """Return the message of an OSError without the absolute paths it names."""
     return problem.strerror or type(problem).__name__
 
 

@@ -138,13 +138,13 @@ class FileSessionLock:
             if hold is None:
                 return _busy("it is held")
             content = self._content(session_id)
-            taken = self._take(session_id, hold, content)
-            if isinstance(taken, Ok):
+            result = self._take(session_id, hold, content)
+            if isinstance(result, Ok):
                 self._holds[session_id] = hold
                 self._prepare_next(session_id, content)
-                return taken
+                return result
         except OSError as problem:
-            taken = Err(LockIoError(os_error_text(problem)))
+            result = Err(LockIoError(os_error_text(problem)))
         except BaseException:  # an interrupt, which may come at any moment
             if hold is not None:
                 self._holds[session_id] = hold
@@ -153,7 +153,7 @@ class FileSessionLock:
         self._holds.pop(session_id, None)
         if hold is not None:
             hold.release()
-        return taken
+        return result
 
     def _take(self, session_id: SessionId, hold: Hold, content: bytes) -> Ok[None] | Err[LockBusy | LockIoError]:
         path = layout.lock(session_id)
@@ -329,8 +329,8 @@ class FileSessionStore:
             names = [name for name in self._files.list_dir(layout.SESSIONS) if layout.SESSION_NAME.fullmatch(name)]
         except OSError as problem:
             return Err(_io_error(problem))
-        found = [(SessionId(name), self._files.modified_ms(f"{layout.SESSIONS}/{name}")) for name in names]
-        entries = [SessionEntry(name, modified) for name, modified in found if modified is not None]
+        modification_times = [(SessionId(name), self._files.modified_ms(f"{layout.SESSIONS}/{name}")) for name in names]
+        entries = [SessionEntry(name, modified) for name, modified in modification_times if modified is not None]
         return Ok(tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.session_id))))
 
     def append(self, permit: AppendPermit, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
@@ -412,7 +412,7 @@ class FileSessionStore:
         return (Err(fault) if fault is not None else Ok(SessionTruth(events, reading.records))), stamps
 
     def _make_durable(self, session_id: SessionId, records: int) -> None:
-        """What is loaded will be taken for granted, so it must not be lost any more."""
+        """Make loaded records durable: callers rely on them from now on."""
         if records > self._settled.get(session_id, 0):
             make_durable(self._files, layout.manifest(session_id))
             self._files.sync_dir(layout.SESSIONS)

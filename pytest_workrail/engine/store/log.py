@@ -170,14 +170,14 @@ class Prepared(Struct, frozen=True):
 
     @property
     def manifest_lines(self) -> bytes:
-        """What is added to the manifest, in one piece."""
+        """The new lines of the manifest, in one piece."""
         return b"".join(record_line(record) for record in self.records)
 
 
 def prepare(
     session_id: SessionId, truth: SessionTruth, plan: AppendPlan
 ) -> Ok[Prepared | None] | Err[StoreInvariantViolation]:
-    """What to write for a plan; None when the log holds it already."""
+    """Return the records to write for a plan; None when the log already has them."""
     find = log_index(truth.events).find
     known = [event for event in plan.events if find(event.dedupe_key) is not None]
     if known:

@@ -58,7 +58,7 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import AttemptId, EventId, NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.model.manifest import ManifestRecord, SegmentClosed
-from pytest_workrail.engine.model.places import collation_key
+from pytest_workrail.engine.model.step_keys import collation_key
 from pytest_workrail.engine.model.trace import DecisionTraceData
 from pytest_workrail.engine.model.words import EdgeCauseKind, NodeKind
 from pytest_workrail.engine.projections.incremental import grown, log_index, longer
@@ -128,7 +128,7 @@ class Truncated(Struct, frozen=True):
 
 
 class ValidatedPrefix(Struct, frozen=True):
-    """What salvage found: to look at and to export, never to continue from."""
+    """The salvaged part of a log: to read and export, never to continue from."""
 
     truth: SessionTruth
     extent: Complete | Truncated
@@ -219,12 +219,12 @@ class EventBuilder:
         return event_id
 
     def plan(self) -> AppendPlan:
-        """What was written so far; each new node pins its snapshot."""
+        """Return the plan of everything written so far; each new node pins its snapshot."""
         return AppendPlan(tuple(self._events), pins_of(self._events))
 
 
 class Conclusions(Struct, frozen=True):
-    """What was concluded from an attempt besides where it led."""
+    """The conclusions from an attempt, besides where it led."""
 
     assessments: Sequence[AssessmentRecordedData] = ()
     capabilities: Sequence[CapabilityObservedData] = ()
@@ -349,7 +349,7 @@ def gate_plan(builder: EventBuilder, step: Step) -> AppendPlan:
 def checkpoint_plan(builder: EventBuilder, step: Step) -> AppendPlan:
     """A checkpoint: a second node with the same snapshot, below the first."""
     session, run_id = builder.session_id, builder.run_id
-    made = builder.write(
+    event_id = builder.write(
         NodeCreated,
         keys.checkpoint_node(session, run_id, step.source, step.attempt),
         _node(step, "checkpoint"),
@@ -359,7 +359,7 @@ def checkpoint_plan(builder: EventBuilder, step: Step) -> AppendPlan:
         edge_kind="checkpoint",
         from_node_id=step.source,
         to_node_id=step.target,
-        cause=EdgeCause(kind="checkpoint_created", event_id=made),
+        cause=EdgeCause(kind="checkpoint_created", event_id=event_id),
     )
     builder.write(EdgeCreated, keys.checkpoint(session, run_id, step.source, step.attempt), edge)
     return builder.plan()

@@ -1,4 +1,4 @@
-"""What the engine needs from outside: a clock, stores, locks, files. Protocols and errors, no behaviour.
+"""Ports of the engine: a clock, stores, locks, files. Protocols and errors, no behaviour.
 
 The file operations are few, and each one is a place where a crash can strike. Paths are relative to the data root and
 use `/`. Failures are raised as OSError; the stores turn them into values. The disk adapter is `disk.DiskFiles`, the one
@@ -33,7 +33,7 @@ class WriteHandle(Protocol):
 
 
 class Stamp(Struct, frozen=True):
-    """What tells whether a file is still the one that was read: its size, and what changes with every write."""
+    """The version of a file, to detect changes since it was read: its size, and a value that every write changes."""
 
     size: int
     version: object

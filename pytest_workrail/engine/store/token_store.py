@@ -238,12 +238,12 @@ class OverlayAliasIndex:
         self._added = MemoryAliasIndex()
 
     def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
-        found = self._stored.by_nonce(nonce)
-        return found if isinstance(found, Err) or found.value is not None else self._added.by_nonce(nonce)
+        stored = self._stored.by_nonce(nonce)
+        return stored if isinstance(stored, Err) or stored.value is not None else self._added.by_nonce(nonce)
 
     def by_key(self, key: AliasKey) -> Ok[AliasRecord | None] | Err[AliasError]:
-        found = self._stored.by_key(key)
-        return found if isinstance(found, Err) or found.value is not None else self._added.by_key(key)
+        stored = self._stored.by_key(key)
+        return stored if isinstance(stored, Err) or stored.value is not None else self._added.by_key(key)
 
     def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
         known = self._stored.by_nonce(record.nonce)

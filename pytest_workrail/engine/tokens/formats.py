@@ -249,7 +249,7 @@ AliasSlot: TypeAlias = Literal["retry"]
 
 
 class AliasKey(Struct, frozen=True):
-    """What a token is for; a second token for the same thing is the first one again."""
+    """The purpose of a token; a second token for the same purpose is the first one again."""
 
     kind: TokenKind
     slot: AliasSlot | None
@@ -284,7 +284,7 @@ class AliasRecord(StoredRecord, frozen=True):
 
     @property
     def key(self) -> AliasKey:
-        """What the token is for."""
+        """The purpose of the token."""
         return AliasKey(self.token_kind, self.alias_slot, self.session_id, self.node_id, self.attempt_id)
 
 

@@ -63,7 +63,7 @@ class AliasError(Struct, frozen=True):
 
 
 class AliasIndex(Protocol):
-    """What short tokens stand for."""
+    """The meanings of short tokens."""
 
     def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
         """The record of a nonce."""
@@ -149,27 +149,27 @@ class TokenIssuer:
         return Ok(formats.sign_long(payload, keys.value))
 
     def resolve_continue(self, text: str) -> Ok[ContinueGrant] | Err[TokenError | IssuerFailure]:
-        """What a continue token allows."""
+        """Return the grant of a continue token."""
         if formats.claimed_kind(text) != "continue":
             return Err(invalid_format("Expected a continue token (ct_...)."))
         record = self._resolve(text, "continue", "Continue token")
         if isinstance(record, Err):
             return record
-        found = record.value
-        if found.attempt_id is None or found.workflow_hash_ref is None:
+        alias = record.value
+        if alias.attempt_id is None or alias.workflow_hash_ref is None:
             raise AssertionError("an alias record of a continue token names both")
-        return Ok(ContinueGrant(_place(found), found.attempt_id, found.workflow_hash_ref))
+        return Ok(ContinueGrant(_place(alias), alias.attempt_id, alias.workflow_hash_ref))
 
     def resolve_checkpoint(self, text: str) -> Ok[CheckpointGrant] | Err[TokenError | IssuerFailure]:
-        """What a checkpoint token, short or long, allows."""
+        """Return the grant of a checkpoint token, short or long."""
         if formats.claimed_kind(text) == "checkpoint":
             record = self._resolve(text, "checkpoint", "Short token")
             if isinstance(record, Err):
                 return record
-            found = record.value
-            if found.attempt_id is None:
+            alias = record.value
+            if alias.attempt_id is None:
                 raise AssertionError("an alias record of a checkpoint token names its attempt")
-            return Ok(CheckpointGrant(_place(found), found.attempt_id))
+            return Ok(CheckpointGrant(_place(alias), alias.attempt_id))
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
@@ -181,15 +181,15 @@ class TokenIssuer:
         return Ok(CheckpointGrant(_payload_place(payload.value), payload.value.attempt_id))
 
     def resolve_state(self, text: str) -> Ok[StateGrant] | Err[TokenError | IssuerFailure]:
-        """What a state token, short or long, allows."""
+        """Return the grant of a state token, short or long."""
         if formats.claimed_kind(text) == "state":
             record = self._resolve(text, "state", "Short token")
             if isinstance(record, Err):
                 return record
-            found = record.value
-            if found.workflow_hash_ref is None:
+            alias = record.value
+            if alias.workflow_hash_ref is None:
                 raise AssertionError("an alias record of a state token names its workflow")
-            return Ok(StateGrant(_place(found), found.workflow_hash_ref))
+            return Ok(StateGrant(_place(alias), alias.workflow_hash_ref))
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys

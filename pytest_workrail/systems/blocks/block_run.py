@@ -13,7 +13,7 @@ from typing import Any
 from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.scenarios.drivers import Fault
 from pytest_workrail.systems.blocks.driver import drive
-from pytest_workrail.systems.blocks.records import (
+from pytest_workrail.systems.blocks.run_evidence import (
     EVIDENCE,
     RunEvidence,
     findings_of,
@@ -38,7 +38,7 @@ from workrail_lint.systems.builtin import scenario_system
 
 @dataclass(frozen=True, slots=True)
 class BlockRun:
-    """What came of a run."""
+    """The result of a run."""
 
     trace: dict[str, Any]
     golden: dict[str, Any]

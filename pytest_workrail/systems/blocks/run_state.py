@@ -1,4 +1,4 @@
-"""What all parts of a run of blocks share: its log, its containers, the answers of people, and its definitions."""
+"""The shared state of a run of blocks: its log, its containers, people's answers, and its definitions."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.scenarios.drivers import Fault, PlayedScenario, ScenarioDocument, ScenarioFailure, status_faults
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.block_run import play as play_setup
-from pytest_workrail.systems.blocks.records import EVIDENCE, PACK, RunEvidence
+from pytest_workrail.systems.blocks.run_evidence import EVIDENCE, PACK, RunEvidence
 from pytest_workrail.systems.blocks.run_state import event_lines
 from pytest_workrail.systems.blocks.setup import load_setup
 from pytest_workrail.systems.kernel.scenario import (

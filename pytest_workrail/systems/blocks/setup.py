@@ -1,4 +1,4 @@
-"""What a run is given, read from a scenario: definitions, a repository, what agents do and what people answer."""
+"""The setup of a run, read from a scenario: definitions, a repository, agents' actions and people's answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TELEMETRY_URL = f"http://localhost:{TELEMETRY_PORT}{TELEMETRY_PATH}"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an agent does in one run of its block. `output` is None when it writes no file."""
+    """The action of an agent in one run of its block. `output` is None when it writes no file."""
 
     ticks: int = 1
     write: Mapping[str, str | None] = field(default_factory=dict)

@@ -189,7 +189,7 @@ _OURS = (OUTPUT_FOLDER, RUN_FOLDER)
 
 
 Content: TypeAlias = bytes | str | None
-"""What is at a path: the bytes of a file, the target of a link, or nothing."""
+"""The content of a path: the bytes of a file, the target of a link, or nothing."""
 
 
 class Workspace:
@@ -486,7 +486,7 @@ def _status(place: str) -> _Status:
 
 
 class Changes(NamedTuple):
-    """What differs between two snapshots; deleted paths count as modified. Both sorted."""
+    """The differences between two snapshots; deleted paths count as modified. Both sorted."""
 
     modified: tuple[str, ...] = ()
     created: tuple[str, ...] = ()

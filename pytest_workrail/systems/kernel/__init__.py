@@ -1,1 +1,1 @@
-"""What the drivers of the agent contracts share. A driver imports the kernel, and no other driver."""
+"""Code shared by the drivers of the agent contracts. A driver imports the kernel, and no other driver."""

@@ -1,4 +1,4 @@
-"""What every simulated run has: numbered events, blockers, scripted replies and answers, and a temporary folder."""
+"""Parts of every simulated run: numbered events, blockers, scripted replies and answers, a temporary folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from pytest_workrail.engine.model.places import collation_key, truncate_marked
+from pytest_workrail.engine.model.step_keys import collation_key, truncate_marked
 from pytest_workrail.engine.model.words import MAX_BLOCKER_MESSAGE_BYTES, MAX_BLOCKER_SUGGESTED_FIX_BYTES, MAX_BLOCKERS
 from pytest_workrail.scenarios.drivers import SimulatedClock
 from workrail_lint.findings import Finding
@@ -42,7 +42,7 @@ class EventLog:
 
 
 class RunState:
-    """What all parts of a run share: the clock, and what is collected on the way."""
+    """The shared state of a run: the clock, and everything collected on the way."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self.clock = clock

@@ -120,11 +120,11 @@ def in_order(
         index = first_difference(expected, names)
         if index is not None:
             place = child(pointer, index) if index < len(expected) else pointer
-            found = names[index] if index < len(names) else "none"
+            name = names[index] if index < len(names) else "none"
             says = expected[index] if index < len(expected) else "none"
             everything = ", ".join(names if describe is None else map(describe, items)) or "none"
             title = pointer.rpartition("/")[2]
-            yield Fault(f"{item} {index + 1}: expected {says}, found {found}; all {title}: {everything}", place)
+            yield Fault(f"{item} {index + 1}: expected {says}, found {name}; all {title}: {everything}", place)
             return
         for index, (one, other) in enumerate(zip(wanted, items, strict=True)):
             if isinstance(one, Mapping):
@@ -142,8 +142,7 @@ def by_name(actual: Callable[[R], Mapping[str, Any]], *, complete: bool = False)
         values = actual(run)
         for name, value in wanted.items():
             if values.get(name) != value:
-                found = _value(values.get(name))
-                yield Fault(f"{name}: expected {_value(value)}, found {found}", child(pointer, name))
+                yield Fault(f"{name}: expected {_value(value)}, found {_value(values.get(name))}", child(pointer, name))
         for name in values if complete else ():
             if name not in wanted:
                 yield Fault(f"{name}: expected nothing, found {_value(values[name])}", pointer)

@@ -394,7 +394,7 @@ class _Violation(NamedTuple):
 
 
 class _AgentWrites:
-    """What an agent writes, with an eye on what it may not."""
+    """The writes of an agent, checked against its permissions."""
 
     def __init__(self, session: SessionState, agent: AgentName, before: Status | None) -> None:
         self.session = session

@@ -1,4 +1,4 @@
-"""What the user is asked besides the gates, and what an answer means for the run.
+"""Questions to the user besides the gates, and the effects of their answers.
 
 status.json keeps the question and nothing else, so a question says what it is about in a way that can be read again
 when a session is resumed.
@@ -29,7 +29,7 @@ class Kind(Enum):
 
 
 class Topic(NamedTuple):
-    """What a question is about; the name identifies an exhausted loop."""
+    """The subject of a question; the name identifies an exhausted loop."""
 
     kind: Kind
     task: str = META
@@ -93,7 +93,7 @@ def topic_of(question: object) -> Topic:
 
 
 class Effect(Enum):
-    """What an answer leads to."""
+    """The effect of an answer."""
 
     REPAIR = "repair"  # enter the loop
     RESTART = "restart"  # enter it with its count at zero

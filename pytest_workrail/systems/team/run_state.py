@@ -1,4 +1,4 @@
-"""What the parts of a simulated session share: its files, its log, who answers, and what is kept in memory.
+"""The shared state of a simulated session: its files, its log, who answers, and its memory.
 
 Memory holds only what the contract lets an Orchestrator remember. Whatever has to survive a break is read from disk.
 """
@@ -74,7 +74,7 @@ class TeamLog(EventLog):
 
 @dataclass(slots=True)
 class Memory:
-    """What a run remembers between events and forgets when it is interrupted."""
+    """The memory of a run between events; it is lost when the run is interrupted."""
 
     waived: set[tuple[AgentName, str]] = field(default_factory=set)  # gates that the user lifted
     build_waived: bool = False  # the user lives with a red build

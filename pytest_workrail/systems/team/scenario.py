@@ -44,8 +44,8 @@ def _final_state(wanted: str | None, run: TeamRun, pointer: str) -> Iterator[Fau
     wanted = wanted or WorkflowState.DONE.value
     if run.final_state.value != wanted:
         why = "; ".join(blocker.message for blocker in run.blockers)
-        found = f"{run.final_state.value} ({why})" if why else run.final_state.value
-        yield Fault(f"final state: expected {wanted}, found {found}", pointer)
+        actual = f"{run.final_state.value} ({why})" if why else run.final_state.value
+        yield Fault(f"final state: expected {wanted}, found {actual}", pointer)
 
 
 def _known_issues(wanted: int | None, run: TeamRun, pointer: str) -> Iterator[Fault]:

@@ -66,7 +66,7 @@ class File(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """What comes of a dispatch: files in the order they are written, then a reply or a fault."""
+    """The reaction to a dispatch: files in the order they are written, then a reply or a fault."""
 
     files: tuple[File, ...]
     text: bytes = b""

@@ -1,4 +1,4 @@
-"""What the Orchestrator does in each state, from the request to the release."""
+"""The Orchestrator's work in each state, from the request to the release."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def leave_lean(session: SessionState) -> WorkflowState:
 
 
 class GateOutcome(Enum):
-    """What became of a gate of a task."""
+    """The outcome of a gate of a task."""
 
     PASSED = "passed"
     REPAIRED = "repaired"  # something was changed, so the gate is still to be passed

@@ -11,7 +11,7 @@ from pytest_workrail.engine.core.modes import Block, Proceed
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model.events import ContextSetData
 from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes, Reason
-from pytest_workrail.engine.projections import dag, facts
+from pytest_workrail.engine.projections import dag, session_facts
 from pytest_workrail.engine.protocol import advance, advance_outcome, recording, requests, sessions
 from pytest_workrail.run import history
 from workrail_lint.base.result import Err, Ok
@@ -68,7 +68,7 @@ def gaps_where_it_stops() -> list[Patch]:
 
 @bug("context of other branches counts", "fork", profile="locked")
 def other_branches_count() -> list[Patch]:
-    sound = facts.node_context
+    sound = session_facts.node_context
 
     def everywhere(events: Any, run: Any, node: Any, choice: Any) -> Any:
         return sound(events, run, node, RewindContext.RUN)

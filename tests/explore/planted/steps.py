@@ -11,9 +11,9 @@ from planted.bug import Patch, bug, session_of
 from pytest_workrail.engine.core import interpreter, loops
 from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import Decided, NotFound
-from pytest_workrail.engine.model.places import CompletedKeys
 from pytest_workrail.engine.model.snapshot import BlockedState
-from pytest_workrail.engine.projections import facts
+from pytest_workrail.engine.model.step_keys import CompletedKeys
+from pytest_workrail.engine.projections import session_facts
 from pytest_workrail.engine.protocol import advance, recording, sessions
 from workrail_lint.base.result import Ok
 
@@ -164,7 +164,7 @@ def stop_is_not_heard() -> list[Patch]:
 @bug("decisions of earlier iterations count", "order", profile="locked")
 def old_decisions_count() -> list[Patch]:
     def all_of_run(self: Any, position: Any, instance: Any) -> Any:
-        found = facts.Lineage(position.events, position.run, position.node.node_id).artifacts(lambda node: True)
+        found = session_facts.Lineage(position.events, position.run, position.node.node_id).artifacts(lambda node: True)
         return Ok(tuple(found))
 
     return [(advance.AdvanceHandler, "_artifacts_of_iteration", all_of_run)]

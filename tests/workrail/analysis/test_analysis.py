@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import Definition, Use
 from workrail_lint.systems.workrail.analysis.logic import nearest_name
 from workrail_lint.systems.workrail.analysis.order import covered, exclusive, may_precede, must_precede
 from workrail_lint.systems.workrail.analysis.output import analysis_data
-from workrail_lint.systems.workrail.analysis.records import Definition, Use
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.catalog.loading import with_routines
 from workrail_lint.systems.workrail.model.build import workflow_model

@@ -14,9 +14,9 @@ from lint_probe import fixed, lint, view
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.rules import RULES, conditions
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.rule_needs import condition_facts
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.walk import conditions_of
-from workrail_lint.systems.workrail.rules.workflow_facts import condition_facts
 
 FORM_RULES = [
     type(rule) for rule in RULES.rules_in("conditions") if type(rule).check_workflow is not WorkflowRule.check_workflow

@@ -26,7 +26,7 @@ from workrail_lint.systems.blocks.vocabulary import (
 
 
 class Metadata(Open):
-    """What people need to know about a definition."""
+    """The description of a definition for people."""
 
     name: Telling = Field(description="Name for people.")
     version: Telling = Field(description="Version of the definition.")
@@ -65,7 +65,7 @@ class ConditionConfig(Open):
 
 
 class ForEachConfig(Open):
-    """What a forEach node repeats."""
+    """The items and the body that a forEach node repeats."""
 
     collection_variable: AnyText = Field(description="The variable that holds the items.")
     item_variable: AnyText = Field(description="The variable that holds the item at hand.")

@@ -1,4 +1,4 @@
-"""What a block leaves behind, in the contract's three kinds of deliverables and in the extended six."""
+"""The output of a block, in the contract's three kinds of deliverables and in the extended six."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ReviewDeliverables(Open):
 
 
 class DevopsDeliverables(Open):
-    """What was done to systems."""
+    """The changes to systems."""
 
     block_type: Literal["devops"] = Field(description="The kind of deliverables.")
     operations: Maybe[Texts] = Field(None, description="What was done.")

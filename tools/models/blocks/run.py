@@ -1,4 +1,4 @@
-"""What is recorded beside the output folder: the mount, environments, fan-in results."""
+"""The records beside the output folder: the mount, environments, fan-in results."""
 
 from __future__ import annotations
 

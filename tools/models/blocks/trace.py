@@ -1,4 +1,4 @@
-"""What a run recorded about itself: its golden, and what only a driver can see. Any part can be missing."""
+"""The trace of a run: its golden, and what only a driver can see. Any part can be missing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Object = dict[str, Any]
 
 
 class EventData(Open):
-    """What an event says; which members there are depends on its type."""
+    """The data of an event; which members there are depends on its type."""
 
     lane: Maybe[AnyText] = Field(None, description="The lane it is about.")
     group_id: Maybe[AnyText] = Field(None, description="The group of that lane.")

@@ -1,4 +1,4 @@
-"""What is no JSON document of its own, as an artifact: a prompt is plain text, an output folder is a folder."""
+"""Artifacts that are not JSON documents: a prompt is plain text, an output folder is a folder."""
 
 from __future__ import annotations
 

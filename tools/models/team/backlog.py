@@ -12,7 +12,7 @@ from workrail_lint.systems.team import vocabulary as words
 
 
 class Project(Open):
-    """What is being built, and what holds for every task."""
+    """The project being built, and the rules that hold for every task."""
 
     name: AnyText
     definition_of_done: Texts

@@ -1,4 +1,4 @@
-"""What agents are given and hand back, and the plan that sends them off."""
+"""Inputs and outputs of agents, and the plan that dispatches them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class SecurityFinding(Open):
 
 
 class TestResults(Open):
-    """What QA's tests said."""
+    """The results of QA's tests."""
 
     __test__ = False
 
@@ -140,7 +140,7 @@ class ResearchOption(Open):
 
 
 class Artifacts(Open):
-    """What came out of the work; which members are owed depends on the role."""
+    """The results of the work; which members are required depends on the role."""
 
     files_to_create_or_update: Maybe[Texts] = None
     files_changed: Maybe[Texts] = None
@@ -158,7 +158,7 @@ class Artifacts(Open):
 
 
 class Gates(Open):
-    """What the work still needs."""
+    """The checks that the work still needs."""
 
     meets_definition_of_done: bool
     needs_review: bool
@@ -216,7 +216,7 @@ class Blocker(Open):
 
 
 class DispatchPlan(Open):
-    """What the Orchestrator asks its driver to do next."""
+    """The next actions that the Orchestrator asks of its driver."""
 
     state: OneOf[words.WorkflowState]
     dispatch: Annotated[tuple[DispatchItem, ...], Array(0, 2)]

@@ -108,7 +108,7 @@ class CorrectionDispatch(Open):
 
 
 class DesignGate(Open):
-    """What is tracked about the approval of the design."""
+    """The tracked state of the design approval."""
 
     correction_status: OneOf[words.CorrectionStatus] | None = None
     last_correction_dispatch: CorrectionDispatch | None = None
@@ -121,7 +121,7 @@ class GateTracking(Shut):
 
 
 class RuntimeFlags(Open):
-    """What was found out about the repository."""
+    """Facts about the repository."""
 
     copilot_instructions_exists: bool
     copilot_checked_at: Timestamp

@@ -84,7 +84,7 @@ class WriteFailed(_Write):
 
 
 class WriteVerified(_Event):
-    """What was written was read back."""
+    """The check that reads a written file back."""
 
     event: Literal["verify"]
     ok: bool = Field(description="Whether it was what had been written.")

@@ -22,7 +22,7 @@ class Bindings(
         ]
     ]
 ):
-    """What fills which slot: per workflow id an object of slots, or one flat object of slots for all
+    """The bindings of slots: per workflow id an object of slots, or one flat object of slots for all
     workflows. A workflow that has a section of its own does not see the flat entries."""
 
     model_config = ConfigDict(frozen=True, strict=True)

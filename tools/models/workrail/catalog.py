@@ -48,7 +48,7 @@ PromptValue = str | list[Annotated[TextPart | RefPart, Field(discriminator="kind
 
 
 class Inject(_Closed):
-    """What a feature appends to the lists of a prompt block; a list left out appends nothing."""
+    """The items that a feature appends to the lists of a prompt block; a list left out appends nothing."""
 
     constraints: list[PromptValue] = []
     procedure: list[PromptValue] = []

@@ -27,7 +27,7 @@ class RuleCondition(Closed):
 
 
 class RuleFields(Closed):
-    """What a rule says in either form of the document."""
+    """The members of a rule in either form of the document."""
 
     type: OneOf[ValidationRuleType] = Field(description="How the output is looked at.")
     value: Maybe[AnyText] = Field(None, description="Text the output must contain, for a `contains` rule.")

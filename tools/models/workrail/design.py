@@ -81,7 +81,7 @@ class ConditionRef(Closed):
 
 
 class DesignOutput(Closed):
-    """What a step submits."""
+    """The submission of a step."""
 
     contract_ref: Maybe[FilledText] = Field(None, description="Contract pack the artifact must satisfy.")
     hints: Maybe[dict[str, AnyText]] = Field(None, description="Advice by topic; nothing is enforced.")
@@ -219,7 +219,7 @@ DesignStep = TypeAliasType(
 
 
 class Capabilities(Closed):
-    """What the workflow needs from the agent's environment."""
+    """The requirements of the workflow on the agent's environment."""
 
     delegation: Maybe[OneOf[CapabilityLevel]] = Field(None, description="Handing work to other agents.")
     web_browsing: Maybe[OneOf[CapabilityLevel]] = Field(

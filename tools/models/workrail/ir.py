@@ -104,7 +104,7 @@ class RequiredAssessments(Closed):
 
 
 class StepOutput(Closed):
-    """What a step has to submit besides notes."""
+    """The required submission of a step besides notes."""
 
     contract: Maybe[RequiredContract] = Field(None, description="An artifact that satisfies a contract pack.")
     assessments: Maybe[RequiredAssessments] = Field(None, description="Assessments.")
@@ -112,7 +112,7 @@ class StepOutput(Closed):
 
 
 class ProgramStepFields(Closed):
-    """What the steps of all types have."""
+    """The members of steps of all types."""
 
     id: AnyText = Field(description="Name of the step, unique within the workflow.")
     title: AnyText = Field(description="Short heading.")
@@ -264,7 +264,7 @@ class FeatureUse(Closed):
 
 
 class BindingValues(Closed):
-    """What the slots of the workflow are bound to."""
+    """The bindings of the workflow's slots."""
 
     resolved: dict[str, Any] = Field(description="Every slot that is used.")
     overrides: dict[str, Any] = Field(description="Those that the project bound.")

@@ -38,7 +38,7 @@ _NEEDS = (
 
 
 class LoopConfig(Closed):
-    """What repeats the body and when it stops. Members that belong to another type are ignored."""
+    """The repetition of the body and its end. Members that belong to another type are ignored."""
 
     type: OneOf[LoopType] = Field(description="What decides whether the loop goes round again.")
     max_iterations: MaxIterations = Field(description="Most rounds the loop may take, whatever decides.")

@@ -1,4 +1,4 @@
-"""What a step must submit: contracts and assessments."""
+"""Required submissions of a step: contracts and assessments."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class ConsequenceTrigger(Closed):
 
 
 class ConsequenceAction(Closed):
-    """What the result leads to."""
+    """The action that the result triggers."""
 
     kind: Literal[ConsequenceEffect.REQUIRE_FOLLOWUP] = Field(description="The agent has to come back on it.")
     guidance: Annotated[str, Text(1, 512)] = Field(description="What the agent is asked to do.")
 
 
 class AssessmentConsequence(Closed):
-    """What happens when an assessment comes out a certain way."""
+    """The consequence of an assessment result."""
 
     when: ConsequenceTrigger = Field(description="The result that counts.")
     effect: ConsequenceAction = Field(description="What it leads to.")

@@ -1,4 +1,4 @@
-"""What the agent is told: prompt blocks, their parts, fragments and template calls."""
+"""Prompts: prompt blocks, their parts, fragments and template calls."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class StepType(str, Enum):
-    """What a step is, as its `type` member says. A step without one is a standard step."""
+    """The type of a step, as its `type` member says. A step without one is a standard step."""
 
     LOOP = "loop"
     PARALLEL = "parallel"
@@ -33,7 +33,7 @@ class MetricsProfile(str, Enum):
 
 
 class LoopType(str, Enum):
-    """What decides whether a loop goes round again."""
+    """The way a loop decides whether to repeat."""
 
     WHILE = "while"
     UNTIL = "until"
@@ -65,7 +65,7 @@ class ValidationRuleType(str, Enum):
 
 
 class ConsequenceEffect(str, Enum):
-    """What an assessment result can cause."""
+    """An effect that an assessment result can have."""
 
     REQUIRE_FOLLOWUP = "require_followup"
 
@@ -96,14 +96,14 @@ class PromptPartKind(str, Enum):
 
 
 class ReferenceBase(str, Enum):
-    """What a reference's source path is relative to."""
+    """The base of a reference's source path."""
 
     WORKSPACE = "workspace"
     PACKAGE = "package"
 
 
 class AcceptedKind(str, Enum):
-    """What may be bound to an extension point."""
+    """The kind of value that can be bound to an extension point."""
 
     ROUTINE = "routine"
     WORKFLOW = "workflow"
@@ -141,7 +141,7 @@ class CapabilityLevel(str, Enum):
 
 
 class ConditionKind(str, Enum):
-    """What a named condition of the design form decides by."""
+    """The kind of decision of a named condition in the design form."""
 
     ALWAYS_TRUE = "always_true"
     ALWAYS_FALSE = "always_false"

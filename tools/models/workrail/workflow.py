@@ -63,7 +63,7 @@ class WorkflowReference(Closed):
 
 
 class WorkflowFields(Closed):
-    """What a workflow says in either form of the document."""
+    """The members of a workflow in either form of the document."""
 
     id: Annotated[str, Text(3, 64, WORKFLOW_ID)] = Field(
         description="Identity of the workflow: `namespace.name`, or a plain name in older documents."

@@ -1,4 +1,4 @@
-"""What a pattern says about single characters: literals, escapes, classes."""
+"""Translation of the single characters of a pattern: literals, escapes, classes."""
 
 from __future__ import annotations
 
@@ -209,12 +209,12 @@ class CharacterReader:
         if not members.items and all(high < 128 for _, high in members.ranges):
             return {self.canonical[code] for low, high in members.ranges for code in range(low, high + 1)}
         candidates = cased(self.modes.unicode)
-        found = [code for code in candidates if any(low <= code <= high for low, high in members.ranges)]
+        codes = [code for code in candidates if any(low <= code <= high for low, high in members.ranges)]
         if members.items:
             import regex
 
-            found += map(ord, regex.findall(f"[{''.join(members.items)}]", "".join(map(chr, candidates))))
-        return {self.canonical[code] for code in found}
+            codes += map(ord, regex.findall(f"[{''.join(members.items)}]", "".join(map(chr, candidates))))
+        return {self.canonical[code] for code in codes}
 
     def class_body(self) -> str:
         """A class, from behind its opening bracket to behind its closing one."""

@@ -1,7 +1,7 @@
-"""What an ECMAScript pattern demands of a text, found out without running it.
+"""Static analysis of ECMAScript patterns: what a text must contain to match.
 
-Used to judge the patterns that authors write: how little satisfies one, which words it spells, whether it can
-keep an engine busy for ever, and what in it only JavaScript understands. Total on any text, valid or not.
+Used to check the patterns that authors write: how little satisfies one, which words it spells, whether it can
+backtrack forever, and which syntax only JavaScript understands. Total on any text, valid or not.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.regex_analysis.backtracking import slow
-from workrail_lint.base.regex_analysis.facts import Facts
+from workrail_lint.base.regex_analysis.required_text import Facts
 from workrail_lint.base.regex_analysis.syntax import parse
 from workrail_lint.base.result import Err
 

@@ -78,8 +78,8 @@ class _Automaton:
         stack: list[_Part] = []
         for operation in program.operations:
             match operation:
-                case Atom(found, _):
-                    stack.append(self._position(found))
+                case Atom(ranges, _):
+                    stack.append(self._position(ranges))
                 case Assertion(is_end):
                     if is_end:
                         self.ends.add(len(self.sets))
@@ -99,11 +99,11 @@ class _Automaton:
                     stack.append(_Part(barrier.first, barrier.last, False, body.start))
         return stack[0]
 
-    def _position(self, found: Ranges) -> _Part:
+    def _position(self, ranges: Ranges) -> _Part:
         if len(self.sets) >= _MAX_POSITIONS:
             raise _TooLarge
         here = len(self.sets)
-        self.sets.append(found)
+        self.sets.append(ranges)
         self.edges.append({})
         return _Part([here], [here], False, here)
 

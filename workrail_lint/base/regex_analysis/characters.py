@@ -27,15 +27,15 @@ def union(*sets: Ranges) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    found: list[tuple[int, int]] = []
+    gaps: list[tuple[int, int]] = []
     start = 0
     for low, high in union(ranges):
         if low > start:
-            found.append((start, low - 1))
+            gaps.append((start, low - 1))
         start = high + 1
     if start <= LAST:
-        found.append((start, LAST))
-    return tuple(found)
+        gaps.append((start, LAST))
+    return tuple(gaps)
 
 
 def overlap(a: Ranges, b: Ranges) -> bool:

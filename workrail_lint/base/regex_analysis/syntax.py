@@ -30,7 +30,7 @@ class Assertion(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """What a group matched before."""
+    """A back-reference: the text that a group matched before."""
 
 
 class Join(NamedTuple):
@@ -296,10 +296,10 @@ class _Parser:
                 self.foreign["nested classes"] = None
             else:
                 members += self._class_range(char)
-        found = characters.union(tuple(members))
+        ranges = characters.union(tuple(members))
         if self.ignore_case:
-            found = characters.any_case(found)
-        return characters.complement(found) if negated else found
+            ranges = characters.any_case(ranges)
+        return characters.complement(ranges) if negated else ranges
 
     def _class_range(self, char: str) -> Ranges:
         low = self._class_atom(char)

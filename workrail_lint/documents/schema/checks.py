@@ -46,14 +46,14 @@ Check: TypeAlias = Callable[[Any], Found]
 Test: TypeAlias = Callable[[Any], bool]
 
 
-def joined(found: Found, inner: list[Entry], token: pointer.Token) -> list[Entry]:
+def joined(entries: Found, inner: list[Entry], token: pointer.Token) -> list[Entry]:
     """Add the violations of one level down, with that level in their path."""
     for entry in inner:
         entry.path.append(token)
-    if found is None:
+    if entries is None:
         return inner
-    found += inner
-    return found
+    entries += inner
+    return entries
 
 
 def accept(value: object) -> Found:
@@ -70,14 +70,14 @@ def together(checks: list[Check]) -> Check | None:
         return checks[0] if checks else None
 
     def check(value: Any) -> Found:
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for part in checks:
             inner = part(value)
             if inner is not None:
                 if inner[0].keyword == "type" and not inner[0].path:
                     return inner
-                found += inner
-        return found or None
+                entries += inner
+        return entries or None
 
     return check
 

@@ -84,20 +84,20 @@ class Validator:
 
     def violations(self, value: object) -> list[Violation]:
         """Return all violations, in the order of the document or of the schema; none for a valid value."""
-        found = self._check(value) if self._check is not None else None
-        if found is None:
+        entries = self._check(value) if self._check is not None else None
+        if entries is None:
             return []
         violations: list[tuple[list[pointer.Token], Entry]] = []
-        worklist: list[tuple[Entry, _Prefix]] = [(entry, None) for entry in reversed(found)]
+        worklist: list[tuple[Entry, _Prefix]] = [(entry, None) for entry in reversed(entries)]
         while worklist:
             entry, prefix = worklist.pop()
             if entry.check is None:
                 violations.append((_path(prefix, entry.path), entry))
                 continue
-            found = entry.check(entry.value)
-            if found is not None:
+            entries = entry.check(entry.value)
+            if entries is not None:
                 below = (prefix, entry.path)
-                worklist += [(inner, below) for inner in reversed(found)]
+                worklist += [(inner, below) for inner in reversed(entries)]
         if len(violations) > 1 and not self._by_schema:
             orders: dict[int, dict[str, int]] = {}
             violations.sort(key=lambda item: _place(value, item[0], orders))

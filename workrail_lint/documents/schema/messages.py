@@ -1,4 +1,4 @@
-"""What a violation means to an author: where it is, what is wrong, what is allowed, what was probably meant."""
+"""Messages for schema violations: where it is, what is wrong, what is allowed, what was probably meant."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def squashed(name: str) -> str:
 
 
 class Message(NamedTuple):
-    """What is wrong, and what was probably meant."""
+    """The text of a message, and the value that was probably meant."""
 
     text: str
     suggestion: str | None = None

@@ -1,4 +1,4 @@
-"""What a JSON Schema says about a place in a document: members, closed sets, descriptions.
+"""The parts of a JSON Schema that apply to a place in a document: members, closed sets, descriptions.
 
 A place may fit several alternatives, and while a document is being written nothing decides between them; so a place is
 a list of schemas, and all of them are asked.
@@ -57,12 +57,12 @@ class SchemaWalk:
 
     def expanded(self, schemas: Iterable[Schema]) -> list[Schema]:
         """Schemas with their references and alternatives, each once."""
-        found: dict[int, Schema] = {}
+        by_identity: dict[int, Schema] = {}
         for schema in schemas:
             if id(schema) not in self._known:
                 self._known[id(schema)] = list(self._alternatives(schema, 0))
-            found.update((id(each), each) for each in self._known[id(schema)])
-        return list(found.values())
+            by_identity.update((id(each), each) for each in self._known[id(schema)])
+        return list(by_identity.values())
 
     def _alternatives(self, schema: object, depth: int) -> Iterator[Schema]:
         if not isinstance(schema, dict) or depth > _DEEPEST:
@@ -82,14 +82,14 @@ class SchemaWalk:
 
     def members(self, schemas: list[Schema]) -> list[Member]:
         """The members of the objects that fit, in the order of the model."""
-        found: dict[str, list[Schema]] = {}
+        by_name: dict[str, list[Schema]] = {}
         required: set[str] = set()
         for schema in schemas:
             required.update(schema.get("required", ()))
             for name, member in schema.get("properties", {}).items():
                 if member is not False:
-                    found.setdefault(name, []).append(member)
-        return [Member(name, self.expanded(each), name in required) for name, each in found.items()]
+                    by_name.setdefault(name, []).append(member)
+        return [Member(name, self.expanded(each), name in required) for name, each in by_name.items()]
 
     @staticmethod
     def choices(schemas: list[Schema]) -> list[Any]:

@@ -62,34 +62,34 @@ def read_document(path: str, data: bytes | str, kind: BlockKind, options: BlockO
 
 def check_document(document: BlockDocument) -> list[Finding]:
     """Everything that a document alone shows."""
-    found = _document_findings(document)
-    for finding in found:
+    findings = _document_findings(document)
+    for finding in findings:
         finding.path = document.path
-    return found
+    return findings
 
 
 def _document_findings(document: BlockDocument) -> list[Finding]:
-    found = _read_findings(document)
+    findings = _read_findings(document)
     is_object = document.document.readable and isinstance(document.document.value, dict)
     if not is_object:
         if document.document.readable and document.kind is not BlockKind.PROMPT:
             what = f"the document is {json_type(document.document.value)}, not an object"
-            found += _reading("block-wrong-root-type", [document.path], what)
-        return found
+            findings += _reading("block-wrong-root-type", [document.path], what)
+        return findings
     rules = rules_for(document.kind)
     levels = _levels(document.options)
     rules.collector.begin(levels=levels, phase=Phase.SCHEMA)
     _describe_violations(document, rules.collector)
-    found += rules.collector.finish()
+    findings += rules.collector.finish()
     rules.collector.begin(levels=levels)
     for check, report in rules.calls("check_document"):
         check(document, report)
-    return found + rules.collector.finish()
+    return findings + rules.collector.finish()
 
 
 def _read_findings(document: BlockDocument) -> list[Finding]:
     source = document.document.source
-    found = []
+    findings = []
     for problem in document.document.problems[:MOST_OF_A_RULE]:
         rule = RULES.by_name[_READ_RULES.get(problem.name, _UNREADABLE)]
         message = problem.message
@@ -97,10 +97,10 @@ def _read_findings(document: BlockDocument) -> list[Finding]:
             place = source.position(problem.start)
             message = f"{place.line}:{place.column}: {message}"
         level = _lenient(rule, rule.severity) if document.options.lenient else None
-        found.append(reader_finding(problem, source, rule, message, severity=level, cut=problem.name == "json-bom"))
+        findings.append(reader_finding(problem, source, rule, message, severity=level, cut=problem.name == "json-bom"))
     if not document.document.readable and not document.document.problems:
-        found += _reading(_UNREADABLE, [document.path], "1:1: the file is not UTF-8 text")
-    return found
+        findings += _reading(_UNREADABLE, [document.path], "1:1: the file is not UTF-8 text")
+    return findings
 
 
 def _describe_violations(document: BlockDocument, collector: Collector) -> None:

@@ -34,7 +34,7 @@ _COMPARISONS = ("==", "!=", *_ORDER)
 
 
 class Language(NamedTuple):
-    """What the languages do differently."""
+    """The differences between the two expression languages."""
 
     token: Pattern
     levels: tuple[tuple[str, ...], ...]  # the operators, those that bind least first
@@ -174,9 +174,9 @@ def parse_expression(text: str, language: Language = CONTRACT) -> Ok[Expression]
         parser.read()
         root = parser.binary(0)
         if parser.kind:
-            parser.fail(f"expected an operator or the end, found {parser.shown}")
-    except _ProblemFound as found:
-        return Err(found.slip)
+            parser.fail(f"expected an operator or the end, found {parser.token_in_words}")
+    except _ProblemFound as error:
+        return Err(error.problem)
     return Ok(Expression(text, root, tuple(dict.fromkeys(parser.variables)), language))
 
 
@@ -189,8 +189,8 @@ def holds(text: object, variables: Mapping[str, Json], language: Language = CONT
 
 
 class _ProblemFound(Exception):  # noqa: N818 - control flow inside this module
-    def __init__(self, slip: ExpressionProblem) -> None:
-        self.slip = slip
+    def __init__(self, problem: ExpressionProblem) -> None:
+        self.problem = problem
 
 
 class _Parser:
@@ -203,7 +203,7 @@ class _Parser:
         self.variables: list[str] = []
 
     @property
-    def shown(self) -> str:
+    def token_in_words(self) -> str:
         return f"'{self.token}'" if self.kind else "the end"
 
     def fail(self, reason: str, start: int | None = None) -> NoReturn:
@@ -236,9 +236,9 @@ class _Parser:
 
     def take(self, *operators: str) -> str | None:
         if self.kind == "operator" and self.token in operators:
-            taken = self.token
+            token = self.token
             self.read()
-            return taken
+            return token
         return None
 
     def deeper(self) -> None:
@@ -251,12 +251,12 @@ class _Parser:
         if level == len(levels):
             return self.unary()
         left = self.binary(level + 1)
-        while taken := self.take(*levels[level]):
+        while operator := self.take(*levels[level]):
             self.operators += 1
             if self.operators > _MAX_OPERATORS:
                 self.fail(f"the expression has more than {_MAX_OPERATORS} operators")
-            left = _Binary(taken, left, self.binary(level + 1))
-            if not self.language.chains and self.token in _COMPARISONS and taken in _COMPARISONS:
+            left = _Binary(operator, left, self.binary(level + 1))
+            if not self.language.chains and self.token in _COMPARISONS and operator in _COMPARISONS:
                 self.fail("comparisons can't be chained; use parentheses")
         return left
 
@@ -275,7 +275,7 @@ class _Parser:
             inner = self.binary(0)
             self.depth -= 1
             if not self.take(")"):
-                self.fail(f"expected ')', found {self.shown}")
+                self.fail(f"expected ')', found {self.token_in_words}")
             return inner
         if self.take("-"):
             if self.kind != "number":
@@ -290,7 +290,7 @@ class _Parser:
             self.read()
             return _Literal(self.language.string(token))
         if kind != "name":
-            self.fail(f"expected a value, found {self.shown}")
+            self.fail(f"expected a value, found {self.token_in_words}")
         return self.name(token, start)
 
     def name(self, name: str, start: int) -> _Node:
@@ -305,7 +305,7 @@ class _Parser:
         if not self.take("."):
             return _Variable(name, None)
         if self.kind != "name":
-            self.fail(f"expected a property name, found {self.shown}")
+            self.fail(f"expected a property name, found {self.token_in_words}")
         member = self.token
         if member in self.language.refused_members:
             self.fail(f"the property '{member}' is not allowed")
@@ -326,9 +326,9 @@ def _value(node: _Node, variables: Mapping[str, Json], language: Language) -> Js
             return language.variable(value if member is None else language.member(value, member))
         case _Not(operand):
             return not js.truthy(_value(operand, variables, language))
-        case _Binary(taken, left, right):
+        case _Binary(operator, left, right):
             one, other = _value(left, variables, language), _value(right, variables, language)
-            match taken:
+            match operator:
                 case "||":
                     return js.truthy(one) or js.truthy(other)
                 case "&&":
@@ -338,4 +338,4 @@ def _value(node: _Node, variables: Mapping[str, Json], language: Language) -> Js
                 case "!=":
                     return not language.equal(one, other)
                 case _:
-                    return language.ordered(taken, one, other)
+                    return language.ordered(operator, one, other)

@@ -37,12 +37,12 @@ def compile_definition(
     document = JsonDocument("")
     document.readable, document.value = True, value
     judged = BlockDocument(f"definition{WORKFLOW_SUFFIX}", BlockKind.WORKFLOW, document, options or BlockOptions())
-    found = check_document(judged)
-    errors = [finding for finding in found if finding.severity is Severity.ERROR]
+    findings = check_document(judged)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     definition = judged.definition
     plan = make_plan(definition)
     if errors or isinstance(plan, Err):
-        return Err(errors or found)
+        return Err(errors or findings)
     patterns = list(restrictions)
     members = {name: _bare(name, member) for name, member in value.items() if name != "rules"}
     members["metadata"] = _without(value["metadata"], (*_FOR_PEOPLE, *_DATES))

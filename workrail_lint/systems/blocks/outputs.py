@@ -39,7 +39,7 @@ class PathConflict(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """What a fan-in does. `applied` maps a path to its lane, or to `manual` for content from the user."""
+    """The outcome of a fan-in. `applied` maps a path to its lane, or to `manual` for content from the user."""
 
     applied: dict[str, str]
     conflicts: list[dict[str, Any]]
@@ -70,10 +70,10 @@ def reported(output: Output) -> list[str]:
 
 
 def _paths(output: Output, member: str) -> list[str]:
-    found = (normalized(path) for _, path in texts_of(output.get(member)))
+    paths = (normalized(path) for _, path in texts_of(output.get(member)))
     # What leads out of the workspace is reported elsewhere, and in the output folder every block has a file of its
     # own; neither takes part in a merge.
-    return list(dict.fromkeys(path for path in found if is_rel_path(path) and not is_below_output(path)))
+    return list(dict.fromkeys(path for path in paths if is_rel_path(path) and not is_below_output(path)))
 
 
 def givers(outputs: Mapping[str, Output], order: Sequence[str]) -> list[str]:
@@ -110,19 +110,20 @@ def merge(
     choices: Mapping[str, str] | None = None,
 ) -> Merge:
     """Plan a fan-in. `choices` are a person's winners by path, for the strategy that asks for them."""
-    found = path_conflicts(outputs, order)
+    clashes = path_conflicts(outputs, order)
     match strategy:
         case MergeStrategy.CONCATENATE:
             return Merge({}, [], [], ())
         case MergeStrategy.WORKSPACE:
-            records = [first_wins(clash) for clash in found]
+            records = [first_wins(clash) for clash in clashes]
             return Merge(_applied(outputs, order, {}), records, records, ())
         case MergeStrategy.FAIL_ON_CONFLICT:
-            made = choices or {}
-            if any(made.get(clash.path) not in (*clash.lanes, MANUAL) for clash in found):
-                return Merge({}, [], [], tuple(found))
-            chosen = {clash.path: made[clash.path] for clash in found}
-            return Merge(_applied(outputs, order, chosen), [user_resolved(c, made[c.path]) for c in found], [], ())
+            decisions = choices or {}
+            if any(decisions.get(clash.path) not in (*clash.lanes, MANUAL) for clash in clashes):
+                return Merge({}, [], [], tuple(clashes))
+            chosen = {clash.path: decisions[clash.path] for clash in clashes}
+            records = [user_resolved(clash, chosen[clash.path]) for clash in clashes]
+            return Merge(_applied(outputs, order, chosen), records, [], ())
 
 
 def first_wins(clash: PathConflict) -> dict[str, Any]:
@@ -249,7 +250,7 @@ def node_status(output: Output, *, exit_code: int = 0, timed_out: bool = False) 
 
 
 class Discrepancy(NamedTuple):
-    """What an output keeps to itself, and what it claims without cause; both sorted."""
+    """Files that an output changed without reporting, and files it reported without changing; both sorted."""
 
     unreported: tuple[str, ...]
     unchanged: tuple[str, ...]

@@ -115,9 +115,9 @@ def _tokens(part: str) -> tuple[_Token, ...]:
         char = part[at]
         at += 1
         if char == "[":
-            found = _class(part, at)
-            if found is not None:
-                token, at = found
+            bracket = _class(part, at)
+            if bracket is not None:
+                token, at = bracket
                 tokens.append(token)
                 continue
         if char == "*" and tokens and tokens[-1] == "*":

@@ -1,4 +1,4 @@
-"""What a block is given: its nine environment variables, and its prompt of five sections, each there or not.
+"""The input of a block: nine environment variables, and a prompt of up to five sections.
 
 Output of earlier blocks is never part of a prompt; an agent finds that at the path its environment names.
 """
@@ -39,7 +39,7 @@ BLOCK_SCOPE = ("NODE_ID", "STEP_INDEX", "PREVIOUS_BLOCK_ID")
 
 
 class Run(NamedTuple):
-    """What stays the same for all blocks of a run."""
+    """The settings shared by all blocks of a run."""
 
     execution_id: str
     telemetry_url: str

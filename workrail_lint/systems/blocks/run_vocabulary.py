@@ -8,7 +8,7 @@ from workrail_lint.systems.blocks.outputs import CONFLICT_EVENT
 
 
 class GitState(str, Enum):
-    """What the workspace is to git when a run starts."""
+    """The git state of the workspace when a run starts."""
 
     CLEAN = "clean"
     DIRTY = "dirty"
@@ -24,7 +24,7 @@ class Containers(str, Enum):
 
 
 class Enforcement(str, Enum):
-    """What enforces restrictions: the wording of the prompt, or a hook that refuses the write."""
+    """The way restrictions are enforced: the wording of the prompt, or a hook that refuses the write."""
 
     PROMPT = "prompt"
     HOOK = "hook"

@@ -59,7 +59,7 @@ Writing = Annotated[Annotated[AnyText, Tag("string")] | Annotated[None, Tag("nul
 
 
 class Reply(Closed):
-    """What an agent does in one run of its block."""
+    """The actions of an agent in one run of its block."""
 
     ticks: Maybe[Ticks] = Field(None, description="The number of seconds it takes (default: 1).")
     write: Maybe[dict[str, Writing]] = Field(None, description="Path to new content; null deletes the file.")
@@ -157,7 +157,7 @@ Finding = Annotated[
 
 
 class Expectations(Closed):
-    """What must be true of the run. Only fields that are present, the status and broken contracts are checked."""
+    """The expectations of the run. Only fields that are present, the status and broken contracts are checked."""
 
     execution_status: Maybe[OneOf[ExecutionStatus]] = Field(None, description="The final status (default: completed).")
     steps: Maybe[Listed[FilledText]] = Field(None, description="The nodes in the order in which their blocks started.")

@@ -86,9 +86,9 @@ def load_definitions(block: dict[str, Any], folder: str, options: BlockOptions) 
 def related(main: StudioWorkflow, others: Iterable[StudioWorkflow]) -> Ok[Definitions] | Err[list[Finding]]:
     """Definitions that can be run together."""
     given = list(others)
-    made = Definitions(main, {other.id: other for other in given})
-    found = [*_missing_definitions(made), *_same_names([main, *given]), *_shared_ids(made)]
-    return Err(found) if found else Ok(made)
+    definitions = Definitions(main, {other.id: other for other in given})
+    findings = [*_missing_definitions(definitions), *_same_names([main, *given]), *_shared_ids(definitions)]
+    return Err(findings) if findings else Ok(definitions)
 
 
 def usable(value: object, name: str, options: BlockOptions) -> Ok[StudioWorkflow] | Err[list[Finding]]:
@@ -108,8 +108,8 @@ def _usable(
     data: bytes | str, name: str, pointer: str, options: BlockOptions
 ) -> Ok[StudioWorkflow] | Err[list[Finding]]:
     document = read_document(name, data, BlockKind.WORKFLOW, options)
-    found = check_document(document)
-    errors = [each for each in found if each.severity is Severity.ERROR and each.code not in _CYCLES]
+    findings = check_document(document)
+    errors = [each for each in findings if each.severity is Severity.ERROR and each.code not in _CYCLES]
     if not errors:
         return Ok(document.definition)
     rest = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"

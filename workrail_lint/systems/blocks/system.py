@@ -61,26 +61,26 @@ class BlockSystem(System):
 
     def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
         """The plan of a definition and the prompts of its blocks, or what is wrong with it."""
-        found = self.check_data(path, data, kind, settings).findings
-        errors = [each for each in found if each.severity is Severity.ERROR]
+        findings = self.check_data(path, data, kind, settings).findings
+        errors = [each for each in findings if each.severity is Severity.ERROR]
         if errors:
             return Err(errors)
         value: Any = read_json(data).value
         compiled = compile_definition(value, options=block_options(settings.options))
         # What a lenient project is only warned of can still leave a definition without an order.
-        return Err(found) if isinstance(compiled, Err) else Ok(Compiled(value["id"], compiled.value))
+        return Err(findings) if isinstance(compiled, Err) else Ok(Compiled(value["id"], compiled.value))
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """The findings about a unit as a whole; files named on the command line are checked alone."""
         options = block_options(settings.options)
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         units: list[Unit] = list((units_on_disk if complete else lone_units)(own, options))
-        found = [finding for unit in units for finding in check_unit(unit)]
-        found += unusable(links(own), "an output must be a regular file, not a symlink")
+        findings = [finding for unit in units for finding in check_unit(unit)]
+        findings += unusable(links(own), "an output must be a regular file, not a symlink")
         if options.workflow is not None and regular_bytes(options.workflow) is None:
-            found += unusable([options.workflow], "the definition in the setting block-workflow can't be read")
-        _locate(found)
-        return found
+            findings += unusable([options.workflow], "the definition in the setting block-workflow can't be read")
+        _locate(findings)
+        return findings
 
 
 def _locate(findings: list[Finding]) -> None:
@@ -88,11 +88,11 @@ def _locate(findings: list[Finding]) -> None:
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
-    for path, found in by_path.items():
+    for path, own in by_path.items():
         document = _document(path)
         if document is not None:
-            _span_whole_text(found, document, kind_by_name(path))
-            locate(found, document, path, value=document.value)
+            _span_whole_text(own, document, kind_by_name(path))
+            locate(own, document, path, value=document.value)
 
 
 def _span_whole_text(findings: list[Finding], document: JsonDocument, kind: BlockKind | None) -> None:

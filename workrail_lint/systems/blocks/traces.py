@@ -1,4 +1,4 @@
-"""What a run recorded about itself, and whether it kept the contract.
+"""Recorded traces of runs, checked against the contract.
 
 A trace is the golden of a run (plan, steps, fan-ins, events, output folder) with what only a driver can see: `copies`
 and `accesses` say which file was touched after which event, `content` of a fan-in holds hashes before and after the
@@ -86,7 +86,7 @@ class FanIn:
 
     @property
     def choices(self) -> dict[str, str]:
-        """What a person decided, as far as the recorded conflicts show."""
+        """The winners that a person chose, by path, as far as the recorded conflicts show."""
         resolved = [each for each in self.conflicts if isinstance(each, UserResolved) and each.has("conflictingFile")]
         return {each.conflicting_file: MANUAL if each.applied_from is None else each.applied_from for each in resolved}
 
@@ -115,8 +115,8 @@ class Trace:
 def output_folder_late(trace: Trace) -> Iterator[Problem]:
     """BC701: blocks that started before there was a folder for their outputs."""
     starts = trace.of_type(*_STARTED)
-    made = [event.at for event in trace.of_type("folder_created")]
-    if starts and (not made or starts[0].at < made[0]):
+    creations = [event.at for event in trace.of_type("folder_created")]
+    if starts and (not creations or starts[0].at < creations[0]):
         yield starts[0].pointer, f"the block {shown(starts[0].lane)} started before the output folder existed"
 
 
@@ -154,9 +154,9 @@ def env_stale(trace: Trace) -> Iterator[Problem]:
         if previous is not None:
             wanted["PREVIOUS_BLOCK_ID"] = previous
         for name, value in wanted.items():
-            found = step.env.get(name)
-            if found is not None and found != value and found in seen[name]:
-                message = f"{name} of {shown(node)} is {shown(found)}, left over from an earlier block"
+            current = step.env.get(name)
+            if current is not None and current != value and current in seen[name]:
+                message = f"{name} of {shown(node)} is {shown(current)}, left over from an earlier block"
                 yield step.at("env", name), message
         for name, values in seen.items():
             if name in step.env:
@@ -169,7 +169,7 @@ def _previous(plan: object, node: str, ran: list[str]) -> str | None:
     entries = [_nodes(entry) for entry in plan] if isinstance(plan, list) else []
     for at, nodes in enumerate(entries):
         if node in nodes:
-            earlier = [found for entry in entries[:at] for found in entry if found in ran]
+            earlier = [block for entry in entries[:at] for block in entry if block in ran]
             return earlier[-1] if earlier else ""
     return None
 
@@ -280,9 +280,9 @@ def merge_winner(trace: Trace) -> Iterator[Problem]:
             continue
         for path in sorted({*planned.applied, *(fan_in.applied or ())}):
             lane = planned.applied.get(path)
-            found = (fan_in.applied or {}).get(path)
-            if fan_in.applied is not None and found != lane:
-                yield f"{fan_in.pointer}/applied", f"{shown(path)} comes from {shown(found)}, not from {shown(lane)}"
+            source = (fan_in.applied or {}).get(path)
+            if fan_in.applied is not None and source != lane:
+                yield f"{fan_in.pointer}/applied", f"{shown(path)} comes from {shown(source)}, not from {shown(lane)}"
             elif lane is not None and not _is_content_of(fan_in, path, lane):
                 yield f"{fan_in.pointer}/content", f"{shown(path)} is not the version of the lane {shown(lane)}"
 
@@ -349,15 +349,15 @@ def lane_identity(trace: Trace) -> Iterator[Problem]:
 
 def _started_together(trace: Trace) -> dict[str, int]:
     """Lanes, and which of all fan-outs they belong to: those of one group start in a row."""
-    found: dict[str, int] = {}
+    fan_outs: dict[str, int] = {}
     number, group = 0, None
     for event in trace.events:
         is_lane = event.type == "lane_started"
         number += is_lane and event.group != group
         group = event.group if is_lane else None
         if is_lane:
-            found[event.lane] = number
-    return found
+            fan_outs[event.lane] = number
+    return fan_outs
 
 
 _SHARED = {
@@ -455,11 +455,11 @@ def order_dependence(trace: Trace) -> Iterator[Problem]:
 
 def _contested(golden: Mapping[str, Any]) -> frozenset[str]:
     """The paths that the first lane to finish wins."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for fan_in in map(FanIn, trace_model(dict(golden)).fan_ins):
         for clash in (*path_conflicts(fan_in.outputs, fan_in.order), *created_collisions(fan_in.outputs, fan_in.order)):
-            found.add(clash.path)
-    return frozenset(found)
+            paths.add(clash.path)
+    return frozenset(paths)
 
 
 def _settled(golden: Mapping[str, Any], contested: frozenset[str]) -> dict[str, Any]:
@@ -497,7 +497,7 @@ def _settled_fan_in(item: dict[str, Any], contested: frozenset[str]) -> dict[str
     if isinstance(item.get("applied"), dict):
         settled["applied"] = _uncontested(item["applied"], contested)
     if isinstance(item.get("result"), dict):
-        conflicts = [_settled_conflict(found) for _, found in objects(item["result"].get("conflicts"))]
+        conflicts = [_settled_conflict(conflict) for _, conflict in objects(item["result"].get("conflicts"))]
         settled["result"] = {**item["result"], "conflicts": conflicts}
     return settled
 
@@ -521,7 +521,7 @@ def _settled_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "completionOrder": sorted(lane for _, lane in texts_of(data["completionOrder"])),
                 }
             elif kept.get("type") == "block_gate_open" and "conflicts" in data:
-                clear = [_settled_conflict(found) for _, found in objects(data["conflicts"])]
+                clear = [_settled_conflict(conflict) for _, conflict in objects(data["conflicts"])]
                 kept["data"] = {**data, "conflicts": clear}
         settled.append(kept)
     # Events of lanes are contiguous, so they can be sorted by lane.

@@ -157,8 +157,8 @@ class Unit:
 
     @cached_property
     def plan(self) -> Plan | None:
-        made = None if self.definition is None else make_plan(self.definition)
-        return made.value if isinstance(made, Ok) else None
+        plan = None if self.definition is None else make_plan(self.definition)
+        return plan.value if isinstance(plan, Ok) else None
 
     @cached_property
     def repo(self) -> LocalMount | GithubMount | None:

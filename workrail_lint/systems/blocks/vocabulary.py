@@ -8,7 +8,7 @@ from workrail_lint.base import js
 
 
 class BlockType(str, Enum):
-    """What a block is for."""
+    """The purpose of a block."""
 
     PLAN = "plan"
     DEV = "dev"
@@ -115,7 +115,7 @@ class GateMode(str, Enum):
 
 
 class GateType(str, Enum):
-    """What is asked before a node."""
+    """The kind of question asked before a node."""
 
     APPROVAL = "approval"
     REVIEW = "review"
@@ -172,7 +172,7 @@ class Backend(str, Enum):
 
 
 class VariableType(str, Enum):
-    """What a workflow variable holds."""
+    """The type of a workflow variable."""
 
     STRING = "string"
     NUMBER = "number"

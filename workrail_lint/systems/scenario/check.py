@@ -1,4 +1,4 @@
-"""What is wrong with a scenario file: its text and its shape. What it says is judged by the system it is about."""
+"""Findings about the text and shape of a scenario file. The system it belongs to checks its content."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _validator(schema: str) -> Validator:
 def read_scenario(data: bytes | str, kinds: Sequence[ScenarioKind], describe: Describe) -> ReadScenario:
     """Read a scenario and check its shape, and nothing that needs another file."""
     document = read_json(data)
-    found = [
+    findings = [
         reader_finding(problem, document.source, None, cut=False) for problem in document.problems if problem.blocking
     ]
     if document.readable and not isinstance(document.value, dict):
-        found.append(scenario_finding("json-root-not-object", "", "the document must be a JSON object"))
+        findings.append(scenario_finding("json-root-not-object", "", "the document must be a JSON object"))
     elif document.readable:
         value: Any = document.value
-        found += describe(_validator(kind_of(value, kinds).schema).violations(value), value)
-    return ReadScenario(document, found)
+        findings += describe(_validator(kind_of(value, kinds).schema).violations(value), value)
+    return ReadScenario(document, findings)

@@ -42,26 +42,26 @@ class ScenarioSystem(System):
 
     def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         read = self.read(data)
-        found = list(read.findings)
-        if not found:
-            found += self.kind_of(read.value).findings(read.value, os.path.dirname(path), settings)
-        if found:
+        findings = list(read.findings)
+        if not findings:
+            findings += self.kind_of(read.value).findings(read.value, os.path.dirname(path), settings)
+        if findings:
             # A slip in the text or the shape goes by the rule about workflows.
             rules = {info.name: info for info in (*self.peers[-1].rules(), *RULES.infos)}
-            for finding in found:
+            for finding in findings:
                 rule = rules[finding.name]
                 finding.code, finding.severity = rule.code, rule.severity
-        locate(found, read.document, path, value=read.document.value, fingerprints=settings.fingerprints)
+        locate(findings, read.document, path, value=read.document.value, fingerprints=settings.fingerprints)
         # What is found depends on the workflow, which no content key of this file can speak for.
-        return FileResult(found, _context_of(path, read.value), cacheable=False)
+        return FileResult(findings, _context_of(path, read.value), cacheable=False)
 
-    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+    def reconsider(self, findings: list[Finding], records: Mapping[str, object]) -> list[Finding]:
         """Variables that a scenario starts its workflow with are set."""
         given: dict[str, set[str]] = {}
         for record in records.values():
             workflow, names = cast("tuple[str, list[str]]", record)
             given.setdefault(workflow, set()).update(names)
-        return [finding for finding in found if not is_set_by_caller(finding, given)]
+        return [finding for finding in findings if not is_set_by_caller(finding, given)]
 
     @property
     def _kinds(self) -> list[ScenarioKind]:

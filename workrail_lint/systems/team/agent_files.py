@@ -134,8 +134,8 @@ class AgentFile(Document):
     @property
     def subagents(self) -> list[Quote]:
         """The agents that the front matter lets it call."""
-        found = (self._quoted(f"/agents/{at}", item) for at, item in enumerate(items_of(self._members.get("agents"))))
-        return [quote for quote in found if quote is not None]
+        quotes = (self._quoted(f"/agents/{at}", item) for at, item in enumerate(items_of(self._members.get("agents"))))
+        return [quote for quote in quotes if quote is not None]
 
     def _quoted(self, pointer: str, value: object) -> Quote | None:
         node = None if self.matter is None else self.matter.node(pointer)
@@ -154,14 +154,14 @@ class AgentFile(Document):
 
     @cached_property
     def samples(self) -> list[Sample]:
-        found: list[Sample] = []
+        samples: list[Sample] = []
         blank = _VISIBLE.compiled.sub(" ", self.text)
         for start, end, is_fenced in _objects(self.reader.lines):
-            if len(found) == _MOST_SAMPLES:
+            if len(samples) == _MOST_SAMPLES:
                 break
             text = self.text[start:end]
-            found.append(Sample(read_json(blank[:start] + text), text, start, is_fenced=is_fenced))
-        return found
+            samples.append(Sample(read_json(blank[:start] + text), text, start, is_fenced=is_fenced))
+        return samples
 
     @cached_property
     def outputs(self) -> list[Sample]:

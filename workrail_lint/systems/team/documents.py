@@ -103,7 +103,7 @@ class Place(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """What the name of a recorded exchange says: who was asked, about what."""
+    """The agent and the task in the file name of a recorded exchange."""
 
     agent: AgentName
     task: str

@@ -63,7 +63,7 @@ def finding(name: str, message: str, pointer: str = "", profile: Profile = Profi
 
 def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
     """Problems of the text, and of a root that is not an object."""
-    found = [
+    findings = [
         _of_problem(problem, 0, kind, document, profile)
         for problem in document.problems
         if problem.name not in _LEFT_OUT
@@ -73,17 +73,17 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
         for line in document.lines:
             for problem in line.document.problems if line.document is not None else ():
                 if problem.name in _DUPLICATES:
-                    found.append(_of_problem(problem, line.start, kind, document, profile))
-                    found[-1].pointer = f"/{line.index}{problem.pointer}"
-                    found[-1].message = in_line(problem.message, line.index)
-    if len(found) > _MOST:
-        found[_MOST - 1].message += f" (and {len(found) - _MOST} more problems in this file)"
-        del found[_MOST:]
+                    findings.append(_of_problem(problem, line.start, kind, document, profile))
+                    findings[-1].pointer = f"/{line.index}{problem.pointer}"
+                    findings[-1].message = in_line(problem.message, line.index)
+    if len(findings) > _MOST:
+        findings[_MOST - 1].message += f" (and {len(findings) - _MOST} more problems in this file)"
+        del findings[_MOST:]
     # The value of a broken text is a guess, so its type is not reported.
-    is_broken = any(item.code == "TC001" for item in found)
+    is_broken = any(item.code == "TC001" for item in findings)
     if kind in TREES and document.readable and type(document.value) is not dict and not is_broken:
-        found.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
-    return found
+        findings.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
+    return findings
 
 
 def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, profile: Profile) -> Finding:
@@ -100,10 +100,10 @@ def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, pro
         name, message = "team-unreadable-document", f"this {kind.value} file can't be read{where}: {problem.message}"
     rule = RULES.by_name[name]
     level = lowered(rule, rule.severity, profile)
-    found = reader_finding(problem, document.source, rule, message, start=start, severity=level, cut=False)
-    if found.severity is not Severity.ERROR:
-        found.phase = Phase.LINT
-    return found
+    finding = reader_finding(problem, document.source, rule, message, start=start, severity=level, cut=False)
+    if finding.severity is not Severity.ERROR:
+        finding.phase = Phase.LINT
+    return finding
 
 
 def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
@@ -116,9 +116,9 @@ def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
         return document, None
     extents = _object_extents(text)
     if not extents and "{" not in text:
-        found = finding("output-not-json-only", "the reply contains no JSON object")
-        found.span = document.source.span(0, 0)
-        return JsonDocument(text), found
+        problem = finding("output-not-json-only", "the reply contains no JSON object")
+        problem.span = document.source.span(0, 0)
+        return JsonDocument(text), problem
     if not extents:
         return document, None
     start, end = extents[0]
@@ -128,13 +128,13 @@ def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
     inner = read_json(_blanked(before) + text[start:end] + _blanked(after))
     extra = 0 if before.strip() else end
     offset = extra + len(text[extra:]) - len(text[extra:].lstrip())
-    found = finding(
+    problem = finding(
         "output-not-json-only", f"unexpected text at offset {offset}; the reply must be a single JSON object"
     )
-    found.span = document.source.span(offset, min(offset + 1, len(text)))
+    problem.span = document.source.span(offset, min(offset + 1, len(text)))
     if len(extents) == 1:
-        found.fix = safe("keep only the object", Respell(0, len(text), text[start:end]))
-    return inner, found
+        problem.fix = safe("keep only the object", Respell(0, len(text), text[start:end]))
+    return inner, problem
 
 
 def _blanked(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What each agent of a team reads, delivers and may write, as one table."""
+"""One table of the agents of a team: their inputs, deliverables and write permissions."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ def review_verdict(summary: object) -> str:
     if type(summary) is not str:
         return ""
     announced = _ANNOUNCED.search(summary)
-    found = [announced[1]] if announced else _VERDICT.findall(summary)
-    return min(found, key=_VERDICTS.index, default="")
+    verdicts = [announced[1]] if announced else _VERDICT.findall(summary)
+    return min(verdicts, key=_VERDICTS.index, default="")
 
 
 def may_write(agent: AgentName, path: str, session: str | None, *, is_exact: bool = False) -> bool:

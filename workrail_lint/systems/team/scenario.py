@@ -59,14 +59,14 @@ class Resume(Closed):
 
 
 class RepoState(Closed):
-    """What the agents know about the repository."""
+    """The facts about the repository that the agents know."""
 
     branch: Maybe[FilledText] = Field(None, description="The branch (default: main).")
     ci_status: Maybe[OneOf[CiStatus]] = Field(None, alias="ci_status", description="The result of the last build.")
 
 
 class Request(Closed):
-    """What the user asked for."""
+    """The user's request."""
 
     user_goal: Maybe[FilledText] = Field(None, alias="user_goal", description="The goal, in one sentence.")
     project_type: Maybe[OneOf[ProjectType]] = Field(None, alias="project_type", description="What is being built.")
@@ -78,7 +78,7 @@ class Request(Closed):
 
 
 class Flags(Closed):
-    """What is special about the request."""
+    """The special properties of the request."""
 
     ui: Maybe[bool] = Field(None, description="The request has a user interface, so the Designer works too.")
     research: Maybe[bool] = Field(None, description="The request needs research, so the Researcher works too.")
@@ -89,7 +89,7 @@ class Flags(Closed):
 
 
 class Reply(Closed):
-    """What an agent does in one dispatch."""
+    """The actions of an agent in one dispatch."""
 
     output: Maybe[dict[str, Any]] = Field(
         None, description="Fields of its output, merged over the smallest valid output of its role."
@@ -208,7 +208,7 @@ _Blocker = Annotated[
 
 
 class Expectations(Closed):
-    """What must be true of the run. Fields that are left out are not checked, except two that have a default."""
+    """The expectations of the run. Fields that are left out are not checked, except two that have a default."""
 
     final_state: Maybe[OneOf[WorkflowState]] = Field(None, description="The final state (default: DONE).")
     states: Maybe[Listed[OneOf[WorkflowState]]] = Field(None, description="The states, in order.")

@@ -110,11 +110,11 @@ class Sections:
     @cached_property
     def _titles(self) -> dict[str, list[int]]:
         """The headings that may open a section, by what they are compared with."""
-        found: dict[str, list[int]] = {}
+        indices: dict[str, list[int]] = {}
         for index, heading in enumerate(self.document.headings):
             if heading.level <= _DEEPEST:
-                found.setdefault(normal_title(heading.title), []).append(index)
-        return found
+                indices.setdefault(normal_title(heading.title), []).append(index)
+        return indices
 
     def aliases(self, section: Section) -> tuple[str, ...]:
         """Return what a heading may say to open a section: what the contract has, and what the settings add."""
@@ -122,16 +122,16 @@ class Sections:
 
     def find(self, section: Section) -> list[int]:
         """The headings that open a section, in order."""
-        found: set[int] = set()
+        matches: set[int] = set()
         for alias in self.aliases(section):
             if len(alias) > 2 and alias[0] == alias[-1] == "/":
                 word = Pattern(rf"(?<!\w){_escaped(normal_title(alias[1:-1]))}(?!\w)")
                 for title, indices in self._titles.items():
                     if word.search(title):
-                        found.update(indices)
+                        matches.update(indices)
             else:
-                found.update(self._titles.get(normal_title(alias), ()))
-        return sorted(found)
+                matches.update(self._titles.get(normal_title(alias), ()))
+        return sorted(matches)
 
     def title(self, index: int) -> str:
         return self.document.headings[index].title
@@ -153,14 +153,14 @@ class Sections:
 
     def criteria(self) -> tuple[str, list[str]] | None:
         """The title of the section about acceptance criteria and the ids it names; None without such a section."""
-        found = self.find(ACCEPTANCE_CRITERIA)
-        if not found:
+        sections = self.find(ACCEPTANCE_CRITERIA)
+        if not sections:
             return None
         named: dict[str, None] = {}
-        for index in found:
+        for index in sections:
             for line in self.document.body(index):
                 named.update(dict.fromkeys(ac_ids_in(line.text)))
-        return self.title(found[0]), list(named)
+        return self.title(sections[0]), list(named)
 
 
 def _escaped(text: str) -> str:

@@ -1,7 +1,7 @@
-"""What a document may know about the session it belongs to: its files, its state, its tasks.
+"""The session that a document belongs to: its files, its state, its tasks.
 
-Read from disk once per folder and run. Whatever can't be read counts as not there; the rules about that file say
-what is wrong with it.
+Read from disk once per folder and run. A file that can't be read counts as missing; the rules about that file report
+the problem.
 """
 
 from __future__ import annotations
@@ -116,28 +116,28 @@ class Sessions:
 def _stamp(path: str) -> tuple[int, int] | None:
     """Return what changes when a file does."""
     try:
-        found = os.stat(path)
+        stat = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return stat.st_mtime_ns, stat.st_size
 
 
 def _relative(path: str, folder: str) -> str:
     prefix = f"{folder}/"
-    shown = path.replace(os.sep, "/")
-    return shown[len(prefix) :] if shown.startswith(prefix) else os.path.relpath(path, folder).replace(os.sep, "/")
+    posix = path.replace(os.sep, "/")
+    return posix[len(prefix) :] if posix.startswith(prefix) else os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 def list_files(folder: str) -> list[str]:
     """The files below a folder, sorted. Links to folders are not followed."""
-    found: list[str] = []
+    files: list[str] = []
     for above, folders, names in os.walk(folder):
         folders.sort()
         inner = os.path.relpath(above, folder).replace(os.sep, "/")
-        found += [name if inner == "." else f"{inner}/{name}" for name in names]
-        if len(found) > MAX_FILES:
+        files += [name if inner == "." else f"{inner}/{name}" for name in names]
+        if len(files) > MAX_FILES:
             break
-    return sorted(found[:MAX_FILES])
+    return sorted(files[:MAX_FILES])
 
 
 def leads_out(path: str, folder: str) -> bool:

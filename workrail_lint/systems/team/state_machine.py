@@ -128,7 +128,7 @@ def is_correction(agent: object, task_id: object) -> bool:
 
 
 class Guard(NamedTuple):
-    """What must hold before a state is left: files that exist, and rules that find no error in them."""
+    """A condition for leaving a state: files that exist, and rules that find no error in them."""
 
     files: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()  # codes, or the first characters of a group
@@ -220,7 +220,7 @@ def may_follow(state: WorkflowState, target: WorkflowState, mode: Mode) -> bool:
 
 
 class CorrectionStep(NamedTuple):
-    """What may happen to a requested change of the design, and what must be stored first."""
+    """A possible step of a requested design change, and the data that must be stored first."""
 
     status: CorrectionStatus
     event: str

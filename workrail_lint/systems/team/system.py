@@ -75,17 +75,17 @@ class TeamSystem(System):
     def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         options = team_options(settings.options)
         on_disk = settings.workspace is not None
-        document, found = self._document(path, data, TeamKind(kind), options, on_disk)
+        document, findings = self._document(path, data, TeamKind(kind), options, on_disk)
         if document is None:
-            return FileResult(found, cacheable=False)
-        found += reading_findings(document.kind, document.reader, options.profile)
+            return FileResult(findings, cacheable=False)
+        findings += reading_findings(document.kind, document.reader, options.profile)
         if document.kind is K.TRACE and document.value:
-            found += run_trace(self._rules(), Trace(document.value), options)
+            findings += run_trace(self._rules(), Trace(document.value), options)
         elif document.reader.readable and (document.kind not in TREES or type(document.reader.value) is dict):
-            found += run_document(self._rules(), document)
-        _locate(found, document.kind, document.reader, path, settings.fingerprints)
+            findings += run_document(self._rules(), document)
+        _locate(findings, document.kind, document.reader, path, settings.fingerprints)
         cacheable = document.session is None or document.kind not in _BY_SESSION
-        return FileResult(found, record_of(document), cacheable=cacheable and options.history_baseline is None)
+        return FileResult(findings, record_of(document), cacheable=cacheable and options.history_baseline is None)
 
     def _document(
         self, path: str, data: bytes | str, kind: TeamKind, options: TeamOptions, on_disk: bool
@@ -98,10 +98,10 @@ class TeamSystem(System):
             refused = finding("team-unreadable-document", message)
             refused.path = path
             return None, [refused]
-        found: list[Finding] = []
+        findings: list[Finding] = []
         if kind is K.OUTPUT:
             reader, extra = read_output(data)
-            found += [] if extra is None else [extra]
+            findings += [] if extra is None else [extra]
         else:
             reader = read_document(kind, data)
         views: dict[TeamKind, type[Document]] = {
@@ -121,7 +121,7 @@ class TeamSystem(System):
         closing = isinstance(document, ExchangeDocument) and document.agent is AgentName.ORCHESTRATOR
         if kind is K.OUTPUT and closing and "{" not in reader.text and document.state in (None, *_CLOSING_STATES):
             return None, []  # the last word to the user is plain text
-        return document, found
+        return document, findings
 
     def _known_sessions(self) -> Sessions:
         if self._sessions is None:
@@ -138,17 +138,17 @@ class TeamSystem(System):
         if not complete:
             return []  # files that were named are judged by themselves
 
-        found: list[Finding] = []
+        all_findings: list[Finding] = []
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         for unit in units_of(own, team_options(settings.options)):
-            found += run_unit(self._rules(), unit)
+            all_findings += run_unit(self._rules(), unit)
         by_path: dict[str, list[Finding]] = {}
-        for each in found:
+        for each in all_findings:
             by_path.setdefault(each.path, []).append(each)
         for path, findings in by_path.items():
             if path in own:
                 _locate_again(findings, path, TeamKind(own[path]["kind"]), settings.fingerprints)
-        return found
+        return all_findings
 
 
 @cache

@@ -90,17 +90,17 @@ def _tasks(document: Document) -> dict[str, Any]:
 
 def _named_criteria(value: dict[str, Any], pointer: str) -> list[list[str]]:
     """Where a task names which acceptance criterion."""
-    found: list[list[str]] = []
+    criteria: list[list[str]] = []
     stack: list[tuple[object, str]] = [(value, pointer)]
     while stack:
         item, place = stack.pop()
         if type(item) is str:
-            found += [[place, ident] for ident in ac_ids_in(item)]
+            criteria += [[place, ident] for ident in ac_ids_in(item)]
         elif type(item) is dict:
             stack += [(inner, child(place, name)) for name, inner in reversed(item.items())]
         elif type(item) is list:
             stack += [(inner, child(place, i)) for i, inner in reversed(list(enumerate(item)))]
-    return found
+    return criteria
 
 
 def _acceptance(document: Document) -> dict[str, Any]:
@@ -109,8 +109,8 @@ def _acceptance(document: Document) -> dict[str, Any]:
 
 
 def _spec(document: Document) -> dict[str, Any]:
-    found = Sections(document.reader, document.options.aliases).criteria()
-    return {"title": None if found is None else found[0], "ids": [] if found is None else found[1]}
+    section = Sections(document.reader, document.options.aliases).criteria()
+    return {"title": None if section is None else section[0], "ids": [] if section is None else section[1]}
 
 
 def _history(document: Document) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class TaskStatus(str, Enum):
 
 
 class TaskType(str, Enum):
-    """What a task is about."""
+    """The kind of work in a task."""
 
     FEAT = "feat"
     FIX = "fix"
@@ -126,7 +126,7 @@ class Mode(str, Enum):
 
 
 class ProjectType(str, Enum):
-    """What is being built."""
+    """The kind of software being built."""
 
     WEB = "web"
     API = "api"
@@ -136,7 +136,7 @@ class ProjectType(str, Enum):
 
 
 class RiskFlag(str, Enum):
-    """What a task may break."""
+    """A risk of a task."""
 
     SECURITY = "security"
     PERF = "perf"
@@ -145,7 +145,7 @@ class RiskFlag(str, Enum):
 
 
 class ChangeType(str, Enum):
-    """What happened to a file."""
+    """A kind of change to a file."""
 
     ADDED = "added"
     MODIFIED = "modified"
@@ -154,7 +154,7 @@ class ChangeType(str, Enum):
 
 
 class CiStatus(str, Enum):
-    """What the last build said."""
+    """The result of the last build."""
 
     UNKNOWN = "unknown"
     GREEN = "green"
@@ -171,7 +171,7 @@ class ReviewSeverity(str, Enum):
 
 
 class ReviewCategory(str, Enum):
-    """What a review comment is about."""
+    """The subject of a review comment."""
 
     SECURITY = "Security"
     ARCHITECTURE = "Architecture"
@@ -195,7 +195,7 @@ class FindingSeverity(str, Enum):
 
 
 class FindingCategory(str, Enum):
-    """What a security finding is about."""
+    """The subject of a security finding."""
 
     XSS = "XSS"
     CSP = "CSP"
@@ -372,8 +372,8 @@ def moment(value: object) -> Moment | None:
 
 
 def is_timestamp(value: object) -> TypeGuard[str]:
-    found = moment(value)
-    return found is not None and found.has_zone
+    time = moment(value)
+    return time is not None and time.has_zone
 
 
 def ac_ids_in(text: str) -> list[str]:
@@ -448,7 +448,7 @@ class ReplyFault(str, Enum):
 
 
 class Defaults(str, Enum):
-    """What an agent does if the scenario does not define it."""
+    """The default behaviour of agents that the scenario does not script."""
 
     MINIMAL_OK = "minimal-ok"
     NONE = "none"

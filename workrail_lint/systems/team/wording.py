@@ -71,12 +71,12 @@ def _did_you_mean(value: object, words: list[str]) -> str:
 
 def lacking(value: Mapping[str, object], name: str, owner: str) -> str:
     """Why a required field counts as missing."""
-    found = value.get(name)
-    if found is None:
+    written = value.get(name)
+    if written is None:
         return f"'{name}' is missing from {owner}"
-    if type(found) is str or found == []:
+    if type(written) is str or written == []:
         return f"'{name}' of {owner} is empty"
-    return f"'{name}' of {owner} must be a string, not {type_name(found)}"
+    return f"'{name}' of {owner} must be a string, not {type_name(written)}"
 
 
 def in_line(message: str, index: int) -> str:

@@ -85,42 +85,42 @@ _TOP_FIELDS = (("name", "name", "name"), ("description", "description", "descrip
 _STRINGS = frozenset((str,))
 
 
-def _add_members(node: Node, place: str, fields: tuple[tuple[str, str, str], ...], found: list[Group]) -> None:
+def _add_members(node: Node, place: str, fields: tuple[tuple[str, str, str], ...], groups: list[Group]) -> None:
     """The texts that are members of a node, if the document has them."""
     members = node.__dict__
     for attribute, member, field in fields:
         if attribute in members:
-            found.append(([members[attribute]], field, f"{place}/{member}", ()))
+            groups.append(([members[attribute]], field, f"{place}/{member}", ()))
 
 
-def _add_values(values: Sequence[PromptValue], place: str, field: str, found: list[Group]) -> None:
+def _add_values(values: Sequence[PromptValue], place: str, field: str, groups: list[Group]) -> None:
     """The strings of a list, and the parts of what else it contains."""
     if values.__class__ is list and _STRINGS.issuperset(map(type, values)):
         if values:
-            found.append((values, field, place, ()))
+            groups.append((values, field, place, ()))
         return
     for index, value in numbered(values):
-        _add_value(value, f"{place}{index}", field, found)
+        _add_value(value, f"{place}{index}", field, groups)
 
 
-def _add_value(value: PromptValue, place: str, field: str, found: list[Group]) -> None:
+def _add_value(value: PromptValue, place: str, field: str, groups: list[Group]) -> None:
     if isinstance(value, str):
-        found.append(([value], field, place, ()))
+        groups.append(([value], field, place, ()))
         return
     for index, part in numbered(value):
         if part.kind == "text" and part.has("text"):
-            found.append(([part.text], "part", f"{place}/{index}/text", ()))
+            groups.append(([part.text], "part", f"{place}/{index}/text", ()))
 
 
-def _add_block_texts(blocks: PromptBlocks, found: list[Group]) -> None:
+def _add_block_texts(blocks: PromptBlocks, groups: list[Group]) -> None:
     if blocks.goal is not None:
-        _add_value(blocks.goal, "/promptBlocks/goal", "goal", found)
-    _add_values(blocks.constraints, "/promptBlocks/constraints/", "constraints", found)
-    _add_values(blocks.procedure, "/promptBlocks/procedure/", "procedure", found)
-    _add_values(blocks.verify, "/promptBlocks/verify/", "verify", found)
+        _add_value(blocks.goal, "/promptBlocks/goal", "goal", groups)
+    _add_values(blocks.constraints, "/promptBlocks/constraints/", "constraints", groups)
+    _add_values(blocks.procedure, "/promptBlocks/procedure/", "procedure", groups)
+    _add_values(blocks.verify, "/promptBlocks/verify/", "verify", groups)
     if blocks.output_required:
         texts = [*blocks.output_required.values()]
-        found.append((texts, "outputRequired", "/promptBlocks/outputRequired", [*blocks.output_required]))
+        groups.append((texts, "outputRequired", "/promptBlocks/outputRequired", [*blocks.output_required]))
 
 
 def argument_groups(step: Step | None) -> list[Group]:

@@ -33,8 +33,8 @@ from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import mentions_of
 from workrail_lint.systems.workrail.rules.prose import text_index
+from workrail_lint.systems.workrail.rules.rule_needs import facts_of
 from workrail_lint.systems.workrail.rules.walk import run_rules
-from workrail_lint.systems.workrail.rules.workflow_facts import facts_of
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.structural import ir_only_findings, start_findings, structural_findings
@@ -46,7 +46,7 @@ def lint(
     normalized: Normalized,
     model: Workflow,
     refused: list[Finding],
-    found: list[Finding],
+    findings: list[Finding],
     path: str,
     settings: Settings,
     rules: LazyRules[WorkflowRule],
@@ -68,8 +68,8 @@ def lint(
         source_kind=checked.source_kind,
         options=settings.options,
     )
-    workflow.earlier = found
-    for finding in (*refused, *found):
+    workflow.earlier = findings
+    for finding in (*refused, *findings):
         info = RULES.by_name.get(finding.name)  # none for a construct of the design form, and for a plugin's rule
         if finding.fix is None and info is not None and info.mends:
             finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
@@ -149,7 +149,7 @@ _DESIGN_FORM = "design-form-construct"
 
 
 class CheckedDocument:
-    """What is known about a document after all phases."""
+    """A document after all phases of the check."""
 
     __slots__ = (
         "compiled",
@@ -195,12 +195,12 @@ def check_document(
     """
     document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
     checked = CheckedDocument(document)
-    found = [reader_finding(problem, document.source, RULES.by_name[problem.name]) for problem in document.problems]
+    findings = [reader_finding(problem, document.source, RULES.by_name[problem.name]) for problem in document.problems]
     if document.readable and isinstance(document.value, dict):
-        found += _check_definition(checked, document.value, path, settings, rules, is_routine, known)
+        findings += _check_definition(checked, document.value, path, settings, rules, is_routine, known)
     elif document.readable:
-        found.append(_finding("json-root-not-object", "", "the document must be a JSON object", Phase.READ))
-    checked.findings = _with_rule_facts(found, settings)
+        findings.append(_finding("json-root-not-object", "", "the document must be a JSON object", Phase.READ))
+    checked.findings = _with_rule_facts(findings, settings)
     return checked
 
 
@@ -226,26 +226,26 @@ def _check_definition(
     ]
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     most = MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS
-    found = schema_findings(violations, definition, most, () if rules is None else rules.extra_describing)
+    findings = schema_findings(violations, definition, most, () if rules is None else rules.extra_describing)
     checked.workflow = model = known if known and is_known else workflow_model(definition, everywhere, violations)
     checked.pointer_map = normalized.pointer_map
     if settings.engine or settings.parity:
-        found += ir_only_findings(model)
+        findings += ir_only_findings(model)
     nodes = authored_nodes(model)
-    found += structural_findings(model)
+    findings += structural_findings(model)
     compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path, is_valid=not everywhere)
-    found = _without_repeats(found + errors + start_findings(model))
+    findings = _without_repeats(findings + errors + start_findings(model))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
-    if not refused and not any(_prevents_compiling(finding) for finding in found):
+    if not refused and not any(_prevents_compiling(finding) for finding in findings):
         checked.model, checked.compiled = model, compiled
     if rules is not None:
-        found = found + lint(checked, normalized, model, refused, found, path, settings, rules, is_routine)
+        findings = findings + lint(checked, normalized, model, refused, findings, path, settings, rules, is_routine)
     if normalized.document is not value:
-        for finding in found:
+        for finding in findings:
             if not finding.details.get("original"):
                 _map_back(finding, normalized)
-    return refused + found
+    return refused + findings
 
 
 def _is_expanded_id(violation: Violation) -> bool:
@@ -301,7 +301,7 @@ def _compile(
         side=normalized.side,
         warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
         normalized=normalized.step_codes,
-        judge=lambda: engine_errors(document, path, settings, model if is_valid else None),
+        find_engine_errors=lambda: engine_errors(document, path, settings, model if is_valid else None),
         plain_source=lambda: document.is_plain,
         passed=passed,
     )
@@ -310,40 +310,39 @@ def _compile(
     return None, errors + result.error
 
 
-def _without_repeats(found: list[Finding]) -> list[Finding]:
-    """Each thing once: the earlier phase tells, unless only a later one knows the engine refuses it too.
+def _without_repeats(findings: list[Finding]) -> list[Finding]:
+    """Return the findings without repeats: the earlier phase reports, a later one may add that the engine refuses it.
 
-    What one phase says twice about a place in different words is two things, such as two members an object lacks.
+    Two different messages of one phase about one place are two findings, such as two missing members.
     """
-    said: dict[tuple[str, str], Finding] = {}
+    reported: dict[tuple[str, str], Finding] = {}
     places: dict[str, set[str]] = {}
     result: list[Finding] = []
-    for finding in found:
-        earlier = said.get((finding.name, finding.pointer))
+    for finding in findings:
+        earlier = reported.get((finding.name, finding.pointer))
         is_another = earlier is not None and earlier.phase is finding.phase and earlier.message != finding.message
         if earlier is None:
             names = places.get(finding.pointer, set())
-            covering = [said[name, finding.pointer] for name in _SAID_BEFORE.get(finding.name, ()) if name in names]
+            covering = [reported[name, finding.pointer] for name in _SAID_BEFORE.get(finding.name, ()) if name in names]
             if finding.phase is Phase.COMPILE:
-                covering += [
-                    said[name, finding.pointer] for name in names if said[name, finding.pointer].phase is Phase.SCHEMA
-                ]
+                there = [reported[name, finding.pointer] for name in names]
+                covering += [other for other in there if other.phase is Phase.SCHEMA]
             earlier = covering[0] if covering else None
         if earlier is not None and not is_another:
             if finding.details.get("engine"):
                 earlier.details["engine"] = True
             continue
-        said[finding.name, finding.pointer] = finding
+        reported[finding.name, finding.pointer] = finding
         places.setdefault(finding.pointer, set()).add(finding.name)
         result.append(finding)
     return result
 
 
-def _with_rule_facts(found: list[Finding], settings: Settings) -> list[Finding]:
+def _with_rule_facts(findings: list[Finding], settings: Settings) -> list[Finding]:
     """Codes and severities from the rules; under parity an error is what the engine rejects, nothing else."""
-    if not found:
-        return found
-    for finding in found:
+    if not findings:
+        return findings
+    for finding in findings:
         if finding.name.startswith("compat-"):
             finding.details["compat"] = finding.name
             finding.name = _DESIGN_FORM
@@ -356,7 +355,7 @@ def _with_rule_facts(found: list[Finding], settings: Settings) -> list[Finding]:
         if finding.code != rule.code:
             finding.details["compileCode"] = finding.code
             finding.code = rule.code
-    return found
+    return findings
 
 
 def cap_at_warning(finding: Finding) -> None:

@@ -155,7 +155,7 @@ class Onboarding(NamedTuple):
 
 
 class PinnedWorkflow(NamedTuple):
-    """What a pin holds: a definition without the onboarding step, compiled, and that step if there was one."""
+    """A pinned workflow: a definition without the onboarding step, compiled, and that step if there was one."""
 
     definition: dict[str, Any]
     compiled: CompiledWorkflow

@@ -1,4 +1,4 @@
-"""What the engine makes of a comparison: its operators, and the lenient equality of values."""
+"""Comparisons as the engine evaluates them: its operators, and the lenient equality of values."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ _MAPS = ("properties", "patternProperties", "definitions", "$defs", "dependencie
 
 def problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what is wrong with a schema, each with the pointer of its place inside it."""
-    found = _shape_problems(schema)
-    return found or list(_other_problems(schema))
+    shape = _shape_problems(schema)
+    return shape or list(_other_problems(schema))
 
 
 def _shape_problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
@@ -30,10 +30,10 @@ def _shape_problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
 
     try:
         errors = Draft7Validator(Draft7Validator.META_SCHEMA).iter_errors(schema)
-        found = [(pointers.encode(error.absolute_path), _message(error)) for error in errors]
+        problems = [(pointers.encode(error.absolute_path), _message(error)) for error in errors]
     except RecursionError:
         return []  # nested too deeply to be checked
-    return sorted(found, key=lambda problem: pointers.sort_key(problem[0]))
+    return sorted(problems, key=lambda problem: pointers.sort_key(problem[0]))
 
 
 def _message(error: ValidationError) -> str:

@@ -1,4 +1,4 @@
-"""What a workflow does, facet by facet (its outline), and what changed in behaviour between two of them.
+"""The behaviour of a workflow, facet by facet (its outline), and the differences between two of them.
 
 A facet is one aspect of behaviour (a step's prompt, its condition, a loop's limit). Lockfiles keep long facets
 as digests, so that a changed prompt is noticed and named without storing the prompt.

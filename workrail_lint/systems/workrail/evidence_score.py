@@ -33,7 +33,7 @@ _COUNTED_PER_CLASS = 3
 
 
 class LeafClass(str, Enum):
-    """What a single rule proves."""
+    """The strength of a single rule."""
 
     VACUOUS = "VACUOUS"  # any answer passes
     FLAG = "FLAG"  # a phrase that says the work is done
@@ -61,7 +61,7 @@ _FLOORS = (LeafClass.FLOOR, LeafClass.FLOOR_WEAK)
 
 
 class EvidenceVerdict(str, Enum):
-    """What can be wrong with criteria as a whole; the values are the names of the findings."""
+    """A problem of criteria as a whole; the values are the names of the findings."""
 
     VACUOUS = "criteria-vacuous"
     OR_BYPASS = "criteria-or-bypass"
@@ -241,8 +241,8 @@ def _is_filled_in(schema: object) -> bool:
 # -------------------------------------------------------------------------------------------- whole trees
 
 
-class EvidenceJudgement:
-    """What criteria guarantee: a score, the shortest answer that passes, and what follows from both."""
+class EvidenceEvaluation:
+    """The guarantees of criteria: a score, the shortest answer that passes, and what follows from both."""
 
     __slots__ = ("bypass", "cheap", "has_floor", "leaves", "score")
 
@@ -282,7 +282,7 @@ class EvidenceJudgement:
 
 
 class _Node:
-    """A rule or a composition on the way to a judgement."""
+    """A rule or a composition of an evaluation."""
 
     __slots__ = (
         "cheap",
@@ -310,13 +310,13 @@ class _Node:
         self.is_bypass = False
 
 
-def judge(criteria: Criteria | None, pointer: str = "") -> EvidenceJudgement:
-    """Judge criteria in any form: a list of rules, a composition, or a single rule."""
+def evaluate_evidence(criteria: Criteria | None, pointer: str = "") -> EvidenceEvaluation:
+    """Evaluate criteria in any form: a list of rules, a composition, or a single rule."""
     nodes = list(_nodes(criteria, pointer))
     for node in reversed(nodes):
         _settle(node)
     root = nodes[0] if nodes else _Node("and", pointer, False)
-    return EvidenceJudgement(root, nodes)
+    return EvidenceEvaluation(root, nodes)
 
 
 def _nodes(criteria: Criteria | None, pointer: str) -> Iterator[_Node]:

@@ -12,7 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from workrail_lint.systems.workrail.kinds import is_routine
+from workrail_lint.systems.workrail.document_kinds import is_routine
 
 MIN_LENGTH = 3
 MAX_LENGTH = 64
@@ -88,7 +88,7 @@ def is_test(ident: str) -> bool:
 
 
 class IdVerdict(str, Enum):
-    """What the id policy says to loading or saving a workflow."""
+    """The verdict of the id policy on loading or saving a workflow."""
 
     OK = "ok"
     LEGACY = "legacy"  # accepted with the warning legacy_workflow_id when loading, refused when saving
@@ -96,7 +96,7 @@ class IdVerdict(str, Enum):
     INVALID = "invalid"
 
 
-def judge(ident: str, source_kind: str) -> IdVerdict:
+def verdict_of_id(ident: str, source_kind: str) -> IdVerdict:
     """The id policy for a workflow from a source."""
     parsed = parse(ident)
     if parsed is None:
@@ -108,7 +108,9 @@ def judge(ident: str, source_kind: str) -> IdVerdict:
     return IdVerdict.OK
 
 
-def suggest(ident: str, source_kind: str, taken: Collection[str] = (), *, namespace: str | None = None) -> str | None:
+def suggest(
+    ident: str, source_kind: str, existing: Collection[str] = (), *, namespace: str | None = None
+) -> str | None:
     """The namespaced id a legacy one should get; the same on every machine and at any time.
 
     `namespace` overrides the one that goes with the source. Bundled workflows have none to suggest.
@@ -122,7 +124,7 @@ def suggest(ident: str, source_kind: str, taken: Collection[str] = (), *, namesp
     if len(name) < 2:
         name += "_"
     candidate = f"{space}.{name}"
-    if len(candidate) <= MAX_LENGTH and candidate not in taken:
+    if len(candidate) <= MAX_LENGTH and candidate not in existing:
         return candidate
     import hashlib
 

@@ -50,7 +50,7 @@ Context = dict[str, Any]
 
 
 class TurnExpectation(Closed):
-    """What has to come of one turn."""
+    """The expected result of one turn."""
 
     answer: Maybe[OneOf[AnswerKind]] = Field(None, description="The kind of answer.")
     blockers: Maybe[Listed[OneOf[BlockerCode]]] = Field(
@@ -114,14 +114,14 @@ class Crashes(_Turn):
 
 
 class Preferences(Closed):
-    """What the person behind the run allows it from here on."""
+    """The permissions that the person behind the run gives from here on."""
 
     mode: OneOf[Mode] = Field(description="How much the run may do on its own.")
     risk: Maybe[OneOf[Risk]] = Field(None, description="How much it may take upon itself.")
 
 
 class Provision(Closed):
-    """What a person provides."""
+    """Something that a person provides."""
 
     detail: OneOf[PersonDetail] = Field(description="The declared need that is met.")
     step: Maybe[FilledText] = Field(None, description="The step that has it; the pending one when left out.")
@@ -287,7 +287,7 @@ class ExpectedSkipped(Closed):
 
 
 class ExpectedOutput(Closed):
-    """What a step submitted, as far as it matters."""
+    """The expected submission of a step, as far as it matters."""
 
     notes: Maybe[AnyText] = Field(None, description="The notes as they are stored.")
     artifacts: Maybe[Listed[Any]] = Field(None, description="The artifacts, all of them.")
@@ -305,7 +305,7 @@ SkippedStep = Annotated[
 
 
 class Expectations(Closed):
-    """What has to be true of the run. What is left out may be anything, but for the status."""
+    """The expectations of the run. Members that are left out are not checked, except the status."""
 
     status: Maybe[OneOf[Status]] = Field(None, description="How it ends; complete when left out.")
     steps: Maybe[Listed[FilledText]] = Field(None, description="The steps that were done, in order.")

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario of a workflow beyond its shape: contradictions, and steps that do not exist."""
+"""Findings about a workflow scenario beyond its shape: contradictions, and steps that do not exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNREADABLE = ("file-not-readable", "routines-not-readable")
 
 
 class Sources(NamedTuple):
-    """What a project gives to workflows that name nothing of their own: paths or loaded data, None for nothing."""
+    """The project defaults for workflows that name none: paths or loaded data, None for nothing."""
 
     catalog: object = None
     routines: object = None

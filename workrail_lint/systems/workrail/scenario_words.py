@@ -43,7 +43,7 @@ class Status(str, Enum):
 
 
 class AnswerKind(str, Enum):
-    """What a call can be answered with."""
+    """The kind of answer to a call."""
 
     OK = "ok"
     BLOCKED = "blocked"
@@ -96,7 +96,7 @@ class Behaviour(str, Enum):
 
 
 class FaultKind(str, Enum):
-    """What can go wrong between an agent and its engine."""
+    """A fault between an agent and its engine."""
 
     LOSE_ANSWER = "lose_answer"  # the answer never arrives, so the same call is made again
     LOSE_MEMORY = "lose_memory"  # the agent starts afresh and rehydrates
@@ -107,7 +107,7 @@ class FaultKind(str, Enum):
 
 
 class CallName(str, Enum):
-    """What an agent can do at a step besides submitting it."""
+    """A call that an agent can make at a step besides submitting it."""
 
     REHYDRATE = "rehydrate"
     REWIND = "rewind"
@@ -133,7 +133,7 @@ class CrashPoint(str, Enum):
 
 
 class PromiseName(str, Enum):
-    """What a run promises whatever its agents do; `docs/exploring.md` explains each."""
+    """A promise that every run keeps, no matter what its agents do; `docs/exploring.md` explains each."""
 
     TOTAL = "total"
     REFUSED_CHANGES_NOTHING = "refused-changes-nothing"
@@ -153,7 +153,7 @@ class PromiseName(str, Enum):
 
 
 class PersonDetail(str, Enum):
-    """What only a person can provide."""
+    """Something only a person can provide."""
 
     SECRET_OR_TOKEN = "needs_user_secret_or_token"
     ACCOUNT_ACCESS = "needs_user_account_access"
@@ -174,7 +174,7 @@ class ChoiceKind(str, Enum):
 
 
 class HostReason(str, Enum):
-    """What a host can report although no workflow brings it about."""
+    """A reason that only a host can report, because no workflow causes it."""
 
     CONTEXT_BUDGET_EXCEEDED = "context_budget_exceeded"
     INVARIANT_VIOLATION = "invariant_violation"
@@ -191,7 +191,7 @@ class Severity(str, Enum):
 
 
 class BlockerCode(str, Enum):
-    """What can stop an advance."""
+    """A reason that stops an advance."""
 
     USER_ONLY_DEPENDENCY = "USER_ONLY_DEPENDENCY"
     MISSING_REQUIRED_OUTPUT = "MISSING_REQUIRED_OUTPUT"
@@ -207,7 +207,7 @@ class BlockerCode(str, Enum):
 
 
 class GapDetail(str, Enum):
-    """What a run can go on without."""
+    """Something missing that a run can continue without."""
 
     MISSING_REQUIRED_OUTPUT = "missing_required_output"
     INVALID_REQUIRED_OUTPUT = "invalid_required_output"

@@ -19,7 +19,7 @@ from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 from workrail_lint.systems.workrail.check import cap_at_warning, check_document, declared_slots, entry_for
-from workrail_lint.systems.workrail.kinds import (
+from workrail_lint.systems.workrail.document_kinds import (
     Kind,
     in_routines_folder,
     kind_by_name,
@@ -123,15 +123,15 @@ class WorkRailSystem(System):
             _locate_again(findings, path)
         return [finding for findings in by_path.values() for finding in findings]
 
-    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+    def reconsider(self, findings: list[Finding], records: Mapping[str, object]) -> list[Finding]:
         if len(records) < 2:
-            return found
+            return findings
 
         entries = _entries(_of_workflows(records))
-        found = _without_given(_said_once(found), entries)
-        if not any(finding.name in RENAMES for finding in found):
-            return found
-        return with_free_ids(found, entries)
+        findings = _without_given(_said_once(findings), entries)
+        if not any(finding.name in RENAMES for finding in findings):
+            return findings
+        return with_free_ids(findings, entries)
 
 
 @cache
@@ -148,23 +148,23 @@ def _rules_of(choice: RuleChoice | None, extra: tuple[Rule, ...]) -> LazyRules[W
 _ABOUT_THE_RUN = "catalog-hash-not-engine"
 
 
-def _said_once(found: list[Finding]) -> list[Finding]:
+def _said_once(findings: list[Finding]) -> list[Finding]:
     """The findings, with only the first of those that would be the same for every file."""
-    repeated = [finding for finding in found if finding.name == _ABOUT_THE_RUN]
+    repeated = [finding for finding in findings if finding.name == _ABOUT_THE_RUN]
     if len(repeated) < 2:
-        return found
+        return findings
     first = min(repeated, key=lambda finding: finding.path)
-    return [finding for finding in found if finding.name != _ABOUT_THE_RUN or finding is first]
+    return [finding for finding in findings if finding.name != _ABOUT_THE_RUN or finding is first]
 
 
-def _without_given(found: list[Finding], entries: list[Entry]) -> list[Finding]:
+def _without_given(findings: list[Finding], entries: list[Entry]) -> list[Finding]:
     """The findings without those about variables that a workflow which delegates to the file sets."""
     given: dict[str, set[str]] = {}
     for entry in entries:
         for delegation in entry.delegations:
             given.setdefault(delegation.target, set()).update(delegation.gives)
     paths = {entry.path: given[entry.id] for entry in entries if entry.id in given}
-    return [finding for finding in found if not is_set_by_caller(finding, paths)]
+    return [finding for finding in findings if not is_set_by_caller(finding, paths)]
 
 
 def _of_workflows(records: Mapping[str, object]) -> dict[str, list[Any]]:
@@ -218,7 +218,9 @@ def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[s
     declared: dict[str, set[str]] = {}
     for ident, _, _, slots, _, _ in workflows.values():
         declared.setdefault(ident, set()).update(slots)
-    return {path: found for path, record in bindings.items() if (found := unknown_slots(record["sections"], declared))}
+    return {
+        path: unknown for path, record in bindings.items() if (unknown := unknown_slots(record["sections"], declared))
+    }
 
 
 def _locate_again(findings: list[Finding], path: str) -> None:

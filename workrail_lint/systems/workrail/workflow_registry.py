@@ -16,8 +16,8 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Phase, Severity, unsafe
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.catalog.catalog import template_id_of
+from workrail_lint.systems.workrail.document_kinds import is_routine
 from workrail_lint.systems.workrail.identity import Variant
-from workrail_lint.systems.workrail.kinds import is_routine
 from workrail_lint.systems.workrail.rules import RULES
 
 # A workflow is known by its workspace and its id: workspaces may use the same ids.
@@ -49,7 +49,7 @@ class Mention(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What other files need to know about a workflow."""
+    """The facts about a workflow that other files need."""
 
     path: str
     id: str
@@ -106,7 +106,7 @@ def registry_findings(
     return findings
 
 
-def with_free_ids(found: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
+def with_free_ids(findings: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
     """The findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
 
     Of two workflows that would get the same id the later file has to give way; variants of one keep sharing theirs.
@@ -117,7 +117,7 @@ def with_free_ids(found: list[Finding], entries: Iterable[Entry]) -> list[Findin
         used.setdefault(entry.node[0], set()).add(entry.id)
     given: dict[_Node, str | None] = {}
     changed: dict[int, Finding] = {}
-    renames = [finding for finding in found if finding.name in RENAMES and finding.path in by_path]
+    renames = [finding for finding in findings if finding.name in RENAMES and finding.path in by_path]
     for finding in sorted(renames, key=lambda finding: finding.path):
         entry = by_path[finding.path]
         ids = used[entry.node[0]]
@@ -126,7 +126,7 @@ def with_free_ids(found: list[Finding], entries: Iterable[Entry]) -> list[Findin
             given[entry.node] = new = identity.suggest(plain, entry.source_kind, ids)
             ids.update([new] if new is not None else [])
         changed[id(finding)] = _renamed_to(finding, given[entry.node])
-    return [changed.get(id(finding), finding) for finding in found]
+    return [changed.get(id(finding), finding) for finding in findings]
 
 
 def _renamed_to(finding: Finding, new: str | None) -> Finding:
@@ -205,9 +205,9 @@ class _Registry:
     def _delegations(self) -> Iterator[tuple[str, Finding]]:
         targets: _Graph = {}
         for entry in self.entries:
-            found = targets.setdefault(entry.node, set())
+            own_targets = targets.setdefault(entry.node, set())
             for delegation in entry.delegations:
-                found |= self._meant(entry, delegation.target)
+                own_targets |= self._meant(entry, delegation.target)
         circular = _circular_part(targets)
         for entry in self.entries:
             for delegation in entry.delegations:
@@ -231,8 +231,8 @@ class _Registry:
             return None
         if len(cycle) > _LONG:
             cycle = [*cycle[:4], "...", *cycle[-2:]]
-        shown = " -> ".join(quoted(ident)[1:-1] for ident in cycle)
-        return self._finding("delegation-cycle", pointer, f"circular delegation: {shown}; remove one of them")
+        path = " -> ".join(quoted(ident)[1:-1] for ident in cycle)
+        return self._finding("delegation-cycle", pointer, f"circular delegation: {path}; remove one of them")
 
     # ------------------------------------------------------------------------------------ what prompts name
 
@@ -346,13 +346,13 @@ def _other_source(root: str) -> str | None:
 
 def _circular_part(targets: _Graph) -> _Graph:
     """Return what is left of a graph without everything that only leads into cycles or out of them."""
-    left = {ident: {target for target in found if target in targets} for ident, found in targets.items()}
+    left = {ident: {target for target in others if target in targets} for ident, others in targets.items()}
     for _ in range(2):
         sources: _Graph = {ident: set() for ident in left}
-        for ident, found in left.items():
-            for target in found:
+        for ident, others in left.items():
+            for target in others:
                 sources[target].add(ident)
-        ends = [ident for ident, found in left.items() if not found]
+        ends = [ident for ident, others in left.items() if not others]
         while ends:
             end = ends.pop()
             del left[end]

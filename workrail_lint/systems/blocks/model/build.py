@@ -107,8 +107,8 @@ class _FanInBuild(Build):
 
     def node(self, cls: type[N], raw: dict[str, Any], parent: Node | None, key: str) -> N:
         if cls is UnresolvedConflict:
-            found = conflict_violations(raw, place_below(parent, key))
-            self.left_out.update(violation.pointer for violation in found if violation.keyword in LEFT_OUT)
+            violations = conflict_violations(raw, place_below(parent, key))
+            self.left_out.update(violation.pointer for violation in violations if violation.keyword in LEFT_OUT)
         return super().node(cls, raw, parent, key)
 
     def unchecked(self, cls: type[N], raw: dict[str, Any], parent: Node | None, key: str) -> N | None:

@@ -83,7 +83,7 @@ class Config(DocumentNode):
 
 
 class DevopsDeliverables(DocumentNode):
-    """What was done to systems."""
+    """The changes to systems."""
 
     block_type: Literal["devops"] = "devops"
     operations: Sequence[str] = ()
@@ -106,7 +106,7 @@ class Environment(DocumentNode):
 
 
 class EventData(DocumentNode):
-    """What an event says; which members there are depends on its type."""
+    """The data of an event; which members there are depends on its type."""
 
     lane: str | None = None
     group_id: str | None = None
@@ -154,7 +154,7 @@ class FirstCompleteWins(DocumentNode):
 
 
 class ForEachConfig(DocumentNode):
-    """What a forEach node repeats."""
+    """The items and the body that a forEach node repeats."""
 
     collection_variable: str = ""
     item_variable: str = ""
@@ -230,7 +230,7 @@ class MergeContent(DocumentNode):
 
 
 class Metadata(DocumentNode):
-    """What people need to know about a definition."""
+    """The description of a definition for people."""
 
     name: str = ""
     version: str = ""

@@ -1,4 +1,4 @@
-"""What the nodes of a workflow definition can do besides holding members: the bases of the generated classes."""
+"""Behaviour of the nodes of a workflow definition: the base classes of the generated ones, which hold the members."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class GraphNode(Node):
-    """What a node of the graph can do: an agent that runs a block, or a control that steers the run."""
+    """Base of a node of the graph: an agent that runs a block, or a control that steers the run."""
 
     id: str
     type: model.AgentNodeType | None
@@ -67,7 +67,7 @@ class GraphNode(Node):
 
 
 class TransitionNode(Node):
-    """What an edge of the graph can do."""
+    """Base of an edge of the graph."""
 
     source_node_id: str
     target_node_id: str
@@ -92,7 +92,7 @@ class TransitionNode(Node):
 
 
 class GroupNode(Node):
-    """What nodes that run at once can do, one lane each."""
+    """Base of a group of nodes that run in parallel, one lane each."""
 
     lane_node_ids: Sequence[str]
 
@@ -108,7 +108,7 @@ class GroupNode(Node):
 
 
 class DefinitionNode(Node):
-    """What a whole definition can do."""
+    """Base of a whole definition."""
 
     nodes: Sequence[model.Node]
     transitions: Sequence[Transition]
@@ -119,11 +119,11 @@ class DefinitionNode(Node):
     @cached_property
     def by_id(self) -> dict[str, model.Node]:
         """The nodes by their ids; of two with one id the first."""
-        found: dict[str, model.Node] = {}
+        nodes: dict[str, model.Node] = {}
         for node in self.nodes:
             if node.id:
-                found.setdefault(node.id, node)
-        return found
+                nodes.setdefault(node.id, node)
+        return nodes
 
     @cached_property
     def edges(self) -> list[Transition]:
@@ -134,38 +134,38 @@ class DefinitionNode(Node):
     @cached_property
     def incoming(self) -> dict[str, list[Transition]]:
         """The transitions that lead to each node."""
-        found: dict[str, list[Transition]] = {ident: [] for ident in self.by_id}
+        edges: dict[str, list[Transition]] = {ident: [] for ident in self.by_id}
         for edge in self.edges:
-            found[edge.target].append(edge)
-        return found
+            edges[edge.target].append(edge)
+        return edges
 
     @cached_property
     def outgoing(self) -> dict[str, list[Transition]]:
         """The transitions that start at each node."""
-        found: dict[str, list[Transition]] = {ident: [] for ident in self.by_id}
+        edges: dict[str, list[Transition]] = {ident: [] for ident in self.by_id}
         for edge in self.edges:
-            found[edge.source].append(edge)
-        return found
+            edges[edge.source].append(edge)
+        return edges
 
     @cached_property
     def group_of(self) -> dict[str, ParallelGroup]:
         """The group each lane belongs to; of two groups the first."""
-        found: dict[str, ParallelGroup] = {}
+        groups: dict[str, ParallelGroup] = {}
         for group in self.parallel_groups:
             for ident in group.lanes:
                 if ident in self.by_id:
-                    found.setdefault(ident, group)
-        return found
+                    groups.setdefault(ident, group)
+        return groups
 
     @cached_property
     def body_of(self) -> dict[str, model.Node]:
         """The forEach node whose body a node belongs to."""
-        found: dict[str, model.Node] = {}
+        loops: dict[str, model.Node] = {}
         for node in self.nodes:
             for ident in node.body:
                 if ident in self.by_id and ident != node.id:
-                    found.setdefault(ident, node)
-        return found
+                    loops.setdefault(ident, node)
+        return loops
 
     @cached_property
     def branches(self) -> frozenset[str]:
@@ -197,5 +197,5 @@ class DefinitionNode(Node):
 
     def editing_lanes(self, group: ParallelGroup) -> list[tuple[int, model.Node]]:
         """The lanes whose blocks edit files, with their positions."""
-        found = [(at, self.by_id.get(ident)) for at, ident in group.written_lanes]
-        return [(at, node) for at, node in found if node is not None and node.block_type in EDITING_TYPES]
+        lanes = [(at, self.by_id.get(ident)) for at, ident in group.written_lanes]
+        return [(at, node) for at, node in lanes if node is not None and node.block_type in EDITING_TYPES]

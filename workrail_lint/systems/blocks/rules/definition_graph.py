@@ -16,7 +16,8 @@ from workrail_lint.systems.blocks.model.documents import Gate, StudioWorkflow
 from workrail_lint.systems.blocks.plan import find_cycle, topological_order
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
-from workrail_lint.systems.blocks.rules.samples import GATE, WORKFLOW_PATH, edge, node, workflow
+from workrail_lint.systems.blocks.rules.samples import GATE, WORKFLOW_PATH, edge, workflow
+from workrail_lint.systems.blocks.rules.samples import node as sample_node
 from workrail_lint.systems.blocks.vocabulary import ConditionType, VariableType, text_of
 from workrail_lint.systems.blocks.wording import json_type, shown
 
@@ -57,14 +58,14 @@ class NodeIdDuplicate(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         nodes = document.definition.nodes
-        for ident, pointer in repeated((found.id, found.pointer) for found in nodes):
+        for ident, pointer in repeated((node.id, node.pointer) for node in nodes):
             report(f"{pointer}/id", f"duplicate node id {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
         links = [edge("a", "b")]
         yield Example(
-            workflow(node("a"), node("a"), node("b"), edges=links),
-            workflow(node("a"), node("b"), edges=links),
+            workflow(sample_node("a"), sample_node("a"), sample_node("b"), edges=links),
+            workflow(sample_node("a"), sample_node("b"), edges=links),
             path=WORKFLOW_PATH,
         )
 
@@ -86,7 +87,7 @@ class TransitionEndUnknown(DefinitionRule):
                     report(f"{transition.pointer}/{member}", f"transition {shown(transition.id)}: {what}")
 
     def examples(self) -> Iterator[Example]:
-        two = (node("a"), node("b"))
+        two = (sample_node("a"), sample_node("b"))
         yield Example(
             workflow(*two, edges=[edge("a", "zz")]), workflow(*two, edges=[edge("a", "b")]), path=WORKFLOW_PATH
         )
@@ -107,7 +108,7 @@ class TransitionIdDuplicate(DefinitionRule):
                 report(f"{pointer}/id", f"duplicate {what} id {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
-        three = (node("a"), node("b"), node("c"))
+        three = (sample_node("a"), sample_node("b"), sample_node("c"))
         yield Example(
             workflow(*three, edges=[edge("a", "b", ident="t1"), edge("b", "c", ident="t1")]),
             workflow(*three, edges=[edge("a", "b", ident="t1"), edge("b", "c", ident="t2")]),
@@ -137,10 +138,10 @@ class WorkflowCycle(DefinitionRule):
             ids = [names[at] for at in (*cycle, cycle[0])]
             report(closing.pointer, f"the transitions form a cycle: {way(ids)}")
             # Without this cycle there may be another, independent one.
-            edges = {pair: found for pair, found in edges.items() if not {*pair} & {*cycle}}
+            edges = {pair: other for pair, other in edges.items() if not {*pair} & {*cycle}}
 
     def examples(self) -> Iterator[Example]:
-        two = (node("a"), node("b"))
+        two = (sample_node("a"), sample_node("b"))
         yield Example(
             workflow(*two, edges=[edge("a", "b"), edge("b", "a")]),
             workflow(*two, edges=[edge("a", "b")]),
@@ -163,12 +164,12 @@ class NodeDisconnected(DefinitionRule):
         connected = {ident for edge in definition.transitions for ident in (edge.source, edge.target)}
         connected |= {ident for group in definition.parallel_groups for ident in group.lanes if len(group.lanes) > 1}
         connected |= definition.body_of.keys() | definition.branches
-        for found in definition.nodes:
-            if found.id and found.id not in connected:
-                report(found.pointer, f"no transition starts or ends at {shown(found.id)}")
+        for node in definition.nodes:
+            if node.id and node.id not in connected:
+                report(node.pointer, f"no transition starts or ends at {shown(node.id)}")
 
     def examples(self) -> Iterator[Example]:
-        three = (node("a"), node("b"), node("c"))
+        three = (sample_node("a"), sample_node("b"), sample_node("c"))
         yield Example(
             workflow(*three, edges=[edge("a", "b")]),
             workflow(*three, edges=[edge("a", "b"), edge("b", "c")]),
@@ -204,7 +205,7 @@ class ExpressionMissing(DefinitionRule):
                 report(condition.at("expression"), text, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
-        two, variables = (node("a"), node("b")), [{"name": "ready", "type": "boolean", "required": True}]
+        two, variables = (sample_node("a"), sample_node("b")), [{"name": "ready", "type": "boolean", "required": True}]
         good = workflow(*two, edges=[edge("a", "b", "expression", "ready == true")], variables=variables)
         yield Example(
             workflow(*two, edges=[edge("a", "b", "expression")], variables=variables), good, path=WORKFLOW_PATH
@@ -243,7 +244,7 @@ class ExpressionInvalid(DefinitionRule):
                 )
 
     def examples(self) -> Iterator[Example]:
-        two, variables = (node("a"), node("b")), [{"name": "run", "type": "boolean", "required": True}]
+        two, variables = (sample_node("a"), sample_node("b")), [{"name": "run", "type": "boolean", "required": True}]
         yield Example(
             workflow(*two, edges=[edge("a", "b", "expression", "run()")], variables=variables),
             workflow(*two, edges=[edge("a", "b", "expression", "run")], variables=variables),
@@ -270,7 +271,7 @@ class ExpressionVariableUnknown(DefinitionRule):
                     report(pointer, f"the variable {shown(name)} is not declared{hint}")
 
     def examples(self) -> Iterator[Example]:
-        two, variables = (node("a"), node("b")), [{"name": "ready", "type": "boolean", "required": True}]
+        two, variables = (sample_node("a"), sample_node("b")), [{"name": "ready", "type": "boolean", "required": True}]
         links = [edge("a", "b", "expression", "ready == true")]
         yield Example(workflow(*two, edges=links), workflow(*two, edges=links, variables=variables), path=WORKFLOW_PATH)
 

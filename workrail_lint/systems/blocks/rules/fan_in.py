@@ -145,11 +145,11 @@ class FanInStrategy(FanInRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
-            found = file.fan_in.merge_strategy
+            strategy = file.fan_in.merge_strategy
             assert unit.definition is not None
             expected = unit.definition.strategy_of(group).value
-            if found not in (None, expected):
-                text = f"merged with {shown(found)}, but the group {shown(group.id)} requires {shown(expected)}"
+            if strategy not in (None, expected):
+                text = f"merged with {shown(strategy)}, but the group {shown(group.id)} requires {shown(expected)}"
                 report("/mergeStrategy", text, path=file.path)
 
     def examples(self) -> Iterator[Example]:
@@ -201,9 +201,9 @@ class FanInOrder(FanInRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
-            found = lane_ids(file.fan_in)
+            lanes = lane_ids(file.fan_in)
             place = {ident: at for at, ident in enumerate(group.lanes)}
-            known = [ident for ident in found if ident in place]
+            known = [ident for ident in lanes if ident in place]
             wanted = sorted(known, key=place.__getitem__)
             if known != wanted:
                 report(
@@ -240,8 +240,8 @@ class Result:
     def lanes(self) -> dict[str, BlockOutput]:
         """The outputs by lane, in lane order."""
         named = [output for output in reversed(self.model.block_outputs) if output.has("blockId")]
-        found = {output.block_id: output for output in named}
-        return dict(reversed(found.items()))
+        last = {output.block_id: output for output in named}
+        return dict(reversed(last.items()))
 
     @cached_property
     def outputs(self) -> dict[str, dict[str, Any]]:
@@ -381,9 +381,9 @@ class ConflictAppliedFrom(FanInRule):
                 continue  # and the type
             applied = record.applied_from
             if record.resolution == "first-complete-wins" and applied != names[0]:
-                found = shown(applied) if "appliedFrom" in record else "nothing"
+                actual = shown(applied) if "appliedFrom" in record else "nothing"
                 first = f"{shown(names[0])}, the first lane to finish"
-                report(place, f"{shown(path)} must come from {first}, not from {found}")
+                report(place, f"{shown(path)} must come from {first}, not from {actual}")
             elif record.resolution == "user-resolved" and applied is not None and applied not in names:
                 report(place, f"{shown(path)}: {shown(applied)} is not one of the lanes {shown_list(names)}")
 
@@ -411,9 +411,9 @@ class ConflictResolution(FanInRule):
         for record in result.conflicts:
             if isinstance(record, UnresolvedConflict) or result.strategy is None:
                 continue
-            found = record.resolution
-            if found == wrong.get(result.strategy):
-                message = f"the resolution {shown(found)} is not allowed with {shown(result.strategy)}"
+            resolution = record.resolution
+            if resolution == wrong.get(result.strategy):
+                message = f"the resolution {shown(resolution)} is not allowed with {shown(result.strategy)}"
                 report(record.at("resolution"), message)
 
     def examples(self) -> Iterator[Example]:

@@ -112,10 +112,10 @@ class OutputUnknownNode(FolderRule):
         if unit.definition is None or unit.hides_blocks:
             return
         for ident, file in unit.outputs.items():
-            found = unit.definition.by_id.get(ident)
-            if found is None or found.is_control:
+            node = unit.definition.by_id.get(ident)
+            if node is None or node.is_control:
                 what = (
-                    "is a control node, which has no output" if found is not None else "is not a node of the definition"
+                    "is a control node, which has no output" if node is not None else "is not a node of the definition"
                 )
                 report("/blockId", f"{shown(ident)} {what}", path=file.path)
 
@@ -294,7 +294,7 @@ def _predecessor(unit: Unit, ident: str) -> str | None:
     """The node of the nearest earlier entry with a file; None if that entry is a group, which BC606 checks."""
     assert unit.plan is not None
     for entry in reversed(unit.plan.entries[: unit.plan.position[ident]]):
-        there = [found for found in nodes_of(entry) if found in unit.outputs]
+        there = [node for node in nodes_of(entry) if node in unit.outputs]
         if there:
             return None if isinstance(entry, Lanes) else there[0]
     return None
@@ -362,11 +362,10 @@ class BlockTypeUnexpected(FolderRule):
         known = unit.definition.by_id if unit.definition is not None else {}
         for ident, file in unit.outputs.items():
             expected = known[ident].block_type if ident in known else None
-            found = file.output.block_type
-            if expected is not None and found not in (None, expected.value):
-                text = (
-                    f"the block type is {shown(found)}, but a {known[ident].type} node produces {shown(expected.value)}"
-                )
+            written = file.output.block_type
+            if expected is not None and written not in (None, expected.value):
+                role = known[ident].type
+                text = f"the block type is {shown(written)}, but a {role} node produces {shown(expected.value)}"
                 fix = unsafe(f"replace with {expected.value}", Replace("/blockType", expected.value))
                 report("/blockType", text, path=file.path, fix=fix)
 
@@ -389,8 +388,8 @@ class RanDespiteCondition(FolderRule):
             return
         for ident, file in unit.outputs.items():
             ways = definition.incoming.get(ident, [])
-            if ways and ident not in definition.body_of and not any(_can_hold(unit, found) for found in ways):
-                sources = ", ".join(f"{shown(found.source)} {_ended(unit, found.source)}" for found in ways[:5])
+            if ways and ident not in definition.body_of and not any(_can_hold(unit, edge) for edge in ways):
+                sources = ", ".join(f"{shown(edge.source)} {_ended(unit, edge.source)}" for edge in ways[:5])
                 report("", f"no transition to {shown(ident)} can have applied: {sources}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
@@ -402,18 +401,18 @@ class RanDespiteCondition(FolderRule):
         )
 
 
-def _can_hold(unit: Unit, found: Transition) -> bool:
+def _can_hold(unit: Unit, edge: Transition) -> bool:
     """Return whether a transition may have held, judged by the output of its source."""
     assert unit.definition is not None
-    source = unit.definition.by_id[found.source]
-    open_question = source.is_control or found.source in unit.definition.body_of or unit.plan is None
-    match found.kind:
+    source = unit.definition.by_id[edge.source]
+    open_question = source.is_control or edge.source in unit.definition.body_of or unit.plan is None
+    match edge.kind:
         case ConditionType.ON_SUCCESS.value:
-            unknown = open_question or (found.source in unit.ran and unit.status(found.source) is None)
-            return unknown or unit.has_succeeded(found.source)
+            unknown = open_question or (edge.source in unit.ran and unit.status(edge.source) is None)
+            return unknown or unit.has_succeeded(edge.source)
         case ConditionType.ON_FAILURE.value:
             # A block may say that it completed and still end with an exit code that makes it fail.
-            return open_question or found.source in unit.ran
+            return open_question or edge.source in unit.ran
         case _:
             return True
 
@@ -510,7 +509,7 @@ class CreatedTwice(FolderRule):
             return
         makers: dict[str, list[str]] = {}
         ways = _Ways(definition)
-        for ident in sorted(unit.outputs, key=lambda found: plan.step_index.get(found, -1)):
+        for ident in sorted(unit.outputs, key=lambda node: plan.step_index.get(node, -1)):
             whole = unit.outputs[ident].output
             if ident not in plan.position:
                 continue
@@ -622,10 +621,13 @@ class ReportedNotDetected(BlockRule):
         for step in document.trace.model.steps:
             if not step.has("detected") or not step.has("output") or step.synthetic:
                 continue
-            found = discrepancy(step.output, step.detected)
-            if found is not None:
-                parts = [f"{shown_list(found.unreported)} changed without being reported"] if found.unreported else []
-                parts += [f"{shown_list(found.unchanged)} reported without having changed"] if found.unchanged else []
+            difference = discrepancy(step.output, step.detected)
+            if difference is not None:
+                parts = []
+                if difference.unreported:
+                    parts.append(f"{shown_list(difference.unreported)} changed without being reported")
+                if difference.unchanged:
+                    parts.append(f"{shown_list(difference.unchanged)} reported without having changed")
                 report(step.at("detected"), f"{shown(step.node)}: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:

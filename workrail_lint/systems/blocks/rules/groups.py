@@ -15,7 +15,8 @@ from workrail_lint.systems.blocks.plan import Cycle, cycles_through_groups
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_graph import MOST_CYCLES, unknown_node, way
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule, meant, written
-from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, node, workflow
+from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, workflow
+from workrail_lint.systems.blocks.rules.samples import node as sample_node
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, members
 from workrail_lint.systems.blocks.wording import shown, shown_list
 
@@ -30,14 +31,14 @@ class GroupTooSmall(DefinitionRule):
     describes = (("ParallelGroup", "minItems"),)
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        found = document.definition.parallel_groups
-        ident = next((item.id for item in found if violation.pointer.startswith(f"{item.pointer}/")), "")
+        groups = document.definition.parallel_groups
+        ident = next((item.id for item in groups if violation.pointer.startswith(f"{item.pointer}/")), "")
         one = len(violation.value) == 1
         text = f"the group {shown(ident)} has {'only one lane' if one else 'no lanes'}"
         return Description(text, severity=Severity.WARNING if one else None)
 
     def examples(self) -> Iterator[Example]:
-        two = (node("a"), node("b"))
+        two = (sample_node("a"), sample_node("b"))
         good = workflow(*two, parallelGroups=[group("a", "b")])
         yield Example(workflow(*two, parallelGroups=[group()], edges=[edge("a", "b")]), good, path=WORKFLOW_PATH)
         yield Example(workflow(*two, parallelGroups=[group("a")], edges=[edge("a", "b")]), good, path=WORKFLOW_PATH)
@@ -60,7 +61,7 @@ class GroupLaneUnknown(DefinitionRule):
                     report(f"{item.pointer}/laneNodeIds/{at}", f"group {shown(item.id)}: {what}")
 
     def examples(self) -> Iterator[Example]:
-        two = (node("a"), node("b"))
+        two = (sample_node("a"), sample_node("b"))
         yield Example(
             workflow(*two, parallelGroups=[group("a", "b", "zz")]),
             workflow(*two, parallelGroups=[group("a", "b")]),
@@ -84,7 +85,7 @@ class GroupLaneDuplicate(DefinitionRule):
         return Description(f"{shown(violation.value)} is already a lane of this group", fix)
 
     def examples(self) -> Iterator[Example]:
-        two = (node("a"), node("b"))
+        two = (sample_node("a"), sample_node("b"))
         good = workflow(*two, parallelGroups=[group("a", "b")])
         yield Example(workflow(*two, parallelGroups=[group("a", "b", "a")]), good, good, path=WORKFLOW_PATH)
 
@@ -107,7 +108,7 @@ class GroupOverlap(DefinitionRule):
                     report(f"{item.pointer}/laneNodeIds/{at}", text)
 
     def examples(self) -> Iterator[Example]:
-        nodes = [node(name) for name in "abcd"]
+        nodes = [sample_node(name) for name in "abcd"]
         yield Example(
             workflow(*nodes, parallelGroups=[group("a", "b", ident="g1"), group("a", "c", "d", ident="g2")]),
             workflow(*nodes, parallelGroups=[group("a", "b", ident="g1"), group("c", "d", ident="g2")]),
@@ -132,7 +133,7 @@ class GroupInternalPath(DefinitionRule):
                 report(item.pointer, text)
 
     def examples(self) -> Iterator[Example]:
-        three = (node("a"), node("b"), node("c"))
+        three = (sample_node("a"), sample_node("b"), sample_node("c"))
         groups = [group("a", "b")]
         yield Example(
             workflow(*three, parallelGroups=groups, edges=[edge("a", "b"), edge("b", "c")]),
@@ -158,7 +159,7 @@ class GroupCycle(DefinitionRule):
             report(pointer, f"with the lanes of {names} as one step, the transitions form a cycle: {path}")
 
     def examples(self) -> Iterator[Example]:
-        three = (node("a"), node("b"), node("c"))
+        three = (sample_node("a"), sample_node("b"), sample_node("c"))
         groups = [group("a", "b")]
         yield Example(
             workflow(*three, parallelGroups=groups, edges=[edge("a", "c"), edge("c", "b")]),
@@ -216,9 +217,9 @@ class ConcatenateWithEditors(DefinitionRule):
         for item in definition.parallel_groups:
             if item.merge_strategy != MergeStrategy.CONCATENATE.value:
                 continue
-            for at, found in definition.editing_lanes(item):
-                assert found.block_type is not None
-                lane = f"{found.block_type.value} lane {shown(found.id)}"
+            for at, node in definition.editing_lanes(item):
+                assert node.block_type is not None
+                lane = f"{node.block_type.value} lane {shown(node.id)}"
                 text = f"the group {shown(item.id)} discards the edits of the {lane}"
                 report(f"{item.pointer}/laneNodeIds/{at}", text)
 
@@ -245,7 +246,7 @@ class GroupHasControl(DefinitionRule):
     def examples(self) -> Iterator[Example]:
         config = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"}
         choose = control("a", "condition", conditionConfig=config)
-        nodes = (choose, node("b"), node("c"))
+        nodes = (choose, sample_node("b"), sample_node("c"))
         links = [edge("a", "b"), edge("a", "c")]
         yield Example(
             workflow(*nodes, parallelGroups=[group("a", "b")], edges=links),
@@ -265,18 +266,18 @@ class LaneGateIgnored(DefinitionRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for ident in definition.group_of:
-            found = definition.by_id[ident]
-            if found.asks:
-                report(f"{found.pointer}/config/gateMode", f"the gate of the lane {shown(ident)} is never asked")
+            node = definition.by_id[ident]
+            if node.asks:
+                report(f"{node.pointer}/config/gateMode", f"the gate of the lane {shown(ident)} is never asked")
         for gate in definition.gates:
             if gate.node_id in definition.group_of:
                 report(gate.pointer, f"the gate before the lane {shown(gate.node_id)} is never asked")
 
     def examples(self) -> Iterator[Example]:
-        asking, plain = node("a", config={"gateMode": "gate"}), node("b")
+        asking, plain = sample_node("a", config={"gateMode": "gate"}), sample_node("b")
         groups = [group("a", "b")]
         yield Example(
             workflow(asking, plain, parallelGroups=groups),
-            workflow(node("a"), plain, parallelGroups=groups),
+            workflow(sample_node("a"), plain, parallelGroups=groups),
             path=WORKFLOW_PATH,
         )

@@ -19,7 +19,8 @@ from workrail_lint.systems.blocks.prompts import clean, task_of
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.definition_graph import unknown_node
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
-from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, node, uuid, workflow
+from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, uuid, workflow
+from workrail_lint.systems.blocks.rules.samples import node as sample_node
 from workrail_lint.systems.blocks.vocabulary import (
     PROMPT_FIELD_CHARACTERS,
     Backend,
@@ -48,16 +49,16 @@ def prompt_fields(definition: StudioWorkflow) -> Iterator[Field]:
     """Every string of a definition that can become part of a prompt."""
     for at, rule in numbered(definition.rules):
         yield Field(rule, f"/rules/{at}", True)
-    for found in definition.nodes:
-        if found.is_control:
+    for node in definition.nodes:
+        if node.is_control:
             continue
-        config = found.config
+        config = node.config
         prompts = {"systemPromptPrefix": config.system_prompt_prefix, "systemPrompt": config.system_prompt}
         for name, text in prompts.items():
             if text is not None:
                 yield Field(text, config.at(name), False)
-        if found.description is not None and text_of(config.system_prompt) is None:
-            yield Field(found.description, found.at("description"), False)
+        if node.description is not None and text_of(config.system_prompt) is None:
+            yield Field(node.description, node.at("description"), False)
         for at, item in numbered(config.output_checklist):
             yield Field(item, config.at("outputChecklist", at), True)
 
@@ -71,16 +72,16 @@ class BlockTypeContradiction(DefinitionRule):
     why = "The configuration wins, so an agent in one role is expected to deliver what another role produces."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for found in document.definition.nodes:
-            written, mapped = found.config.block_type, found.mapped_type
+        for node in document.definition.nodes:
+            written, mapped = node.config.block_type, node.mapped_type
             if is_member(BlockType, written) and mapped is not None and written != mapped.value:
-                text = f"{shown(found.id)} is a {found.type} node, which produces {mapped.value}, not {written}"
-                report(f"{found.pointer}/config/blockType", text)
+                text = f"{shown(node.id)} is a {node.type} node, which produces {mapped.value}, not {written}"
+                report(f"{node.pointer}/config/blockType", text)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
-            workflow(node("dev", "coding", config={"blockType": "plan"})),
-            workflow(node("dev", "coding", config={"blockType": "dev"})),
+            workflow(sample_node("dev", "coding", config={"blockType": "plan"})),
+            workflow(sample_node("dev", "coding", config={"blockType": "dev"})),
             path=WORKFLOW_PATH,
         )
 
@@ -94,14 +95,14 @@ class BackendUnsupported(DefinitionRule):
     why = "The block does not start, or another program starts in its place."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for found in document.definition.nodes:
-            if found.config.backend == Backend.CODEX.value:
-                report(f"{found.pointer}/config/backend", f"the backend 'codex' of {shown(found.id)} is not supported")
+        for node in document.definition.nodes:
+            if node.config.backend == Backend.CODEX.value:
+                report(f"{node.pointer}/config/backend", f"the backend 'codex' of {shown(node.id)} is not supported")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
-            workflow(node("plan", config={"backend": "codex"})),
-            workflow(node("plan", config={"backend": "claude"})),
+            workflow(sample_node("plan", config={"backend": "codex"})),
+            workflow(sample_node("plan", config={"backend": "claude"})),
             path=WORKFLOW_PATH,
         )
 
@@ -115,13 +116,13 @@ class TaskInstructionMissing(DefinitionRule):
     why = "The prompt contains no task, and an agent without a task still costs money."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for found in document.definition.nodes:
-            if not found.is_control and task_of(found) is None:
-                text = f"{shown(found.id)} has no task; set 'config.systemPrompt' or 'description'"
-                report(found.pointer, text)
+        for node in document.definition.nodes:
+            if not node.is_control and task_of(node) is None:
+                text = f"{shown(node.id)} has no task; set 'config.systemPrompt' or 'description'"
+                report(node.pointer, text)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(workflow(node("plan", prompt=None)), workflow(node("plan")), path=WORKFLOW_PATH)
+        yield Example(workflow(sample_node("plan", prompt=None)), workflow(sample_node("plan")), path=WORKFLOW_PATH)
 
 
 class TaskInstructionAmbiguous(DefinitionRule):
@@ -133,17 +134,17 @@ class TaskInstructionAmbiguous(DefinitionRule):
     why = "Only the system prompt reaches the agent; people who read the description are misled."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for found in document.definition.nodes:
-            prompt, description = text_of(found.config.system_prompt), text_of(found.description)
-            if found.is_control or prompt is None or description is None or clean(prompt) == clean(description):
+        for node in document.definition.nodes:
+            prompt, description = text_of(node.config.system_prompt), text_of(node.description)
+            if node.is_control or prompt is None or description is None or clean(prompt) == clean(description):
                 continue
-            text = f"{shown(found.id)} has a different description; the agent only sees the system prompt"
-            report(f"{found.pointer}/description", text)
+            text = f"{shown(node.id)} has a different description; the agent only sees the system prompt"
+            report(f"{node.pointer}/description", text)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
-            workflow(node("plan", prompt="Plan", description="Write code")),
-            workflow(node("plan", prompt=None, description="Plan")),
+            workflow(sample_node("plan", prompt="Plan", description="Write code")),
+            workflow(sample_node("plan", prompt=None, description="Plan")),
             path=WORKFLOW_PATH,
         )
 
@@ -164,8 +165,8 @@ class ListItemBlank(DefinitionRule):
                 report(field.pointer, "the item is blank", fix=safe("remove it", Remove(field.pointer)))
 
     def examples(self) -> Iterator[Example]:
-        good = workflow(node("plan", config={"outputChecklist": ["tests"]}))
-        bad = workflow(node("plan", config={"outputChecklist": ["tests", ""]}))
+        good = workflow(sample_node("plan", config={"outputChecklist": ["tests"]}))
+        bad = workflow(sample_node("plan", config={"outputChecklist": ["tests", ""]}))
         yield Example(bad, good, good, path=WORKFLOW_PATH)
 
 
@@ -231,13 +232,13 @@ class ControlConfig(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         endless = bodies_in_themselves(document.definition)
-        for found in document.definition.nodes:
-            if found.is_control:
-                for place, problem in _problems(found, document.definition, endless):
-                    report(f"{found.pointer}/{place}", f"control node {shown(found.id)}: {problem}")
+        for node in document.definition.nodes:
+            if node.is_control:
+                for place, problem in _problems(node, document.definition, endless):
+                    report(f"{node.pointer}/{place}", f"control node {shown(node.id)}: {problem}")
 
     def examples(self) -> Iterator[Example]:
-        after = (node("b"), node("c"))
+        after = (sample_node("b"), sample_node("c"))
         links = [edge("a", "b"), edge("a", "c")]
         good = workflow(control("a", "condition", conditionConfig=_CONDITION), *after, edges=links)
         yield Example(workflow(control("a", "condition"), *after, edges=links), good, path=WORKFLOW_PATH)
@@ -256,19 +257,19 @@ def _loop(ident: str, *body: str) -> dict[str, Any]:
     return control(ident, "forEach", forEachConfig=config)
 
 
-def _problems(found: Node, definition: StudioWorkflow, endless: Collection[str]) -> Iterator[tuple[str, str]]:
-    kind = found.control
+def _problems(node: Node, definition: StudioWorkflow, endless: Collection[str]) -> Iterator[tuple[str, str]]:
+    kind = node.control
     if kind is None:
         yield "config/blockType", f"'blockType' must be one of {', '.join(members(ControlType))}"
         return
     name = CONFIG_OF[kind]
-    if name not in found.config:
+    if name not in node.config:
         yield f"config/{name}", f"{shown(name)} is missing"
         return
-    for place, ident in _references(found.config):
+    for place, ident in _references(node.config):
         if ident not in definition.by_id:
             yield f"config/{name}/{place}", f"{shown(place.partition('/')[0])}: {unknown_node(ident, definition)}"
-        elif kind is ControlType.FOR_EACH and ident in endless and found.id in endless:
+        elif kind is ControlType.FOR_EACH and ident in endless and node.id in endless:
             yield f"config/{name}/{place}", f"{shown(ident)} would run inside itself"
         elif kind is ControlType.FOR_EACH and ident in definition.group_of:
             group = definition.group_of[ident].id
@@ -295,19 +296,19 @@ class ControlShape(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
-        for found in definition.nodes:
-            if found.control is ControlType.CONDITION:
-                ways = sum(1 for transition in definition.transitions if transition.source == found.id)
+        for node in definition.nodes:
+            if node.control is ControlType.CONDITION:
+                ways = sum(1 for transition in definition.transitions if transition.source == node.id)
                 if ways < 2:
                     ways_out = counted(ways, "outgoing transition")
-                    text = f"the condition {shown(found.id)} has {ways_out}; it needs two"
-                    report(found.pointer, text)
-            loop = found.config.for_each_config
-            if found.control is ControlType.FOR_EACH and loop is not None and loop.raw.get("bodyNodeIds") == []:
-                report(loop.at("bodyNodeIds"), f"the forEach {shown(found.id)} has an empty body")
+                    text = f"the condition {shown(node.id)} has {ways_out}; it needs two"
+                    report(node.pointer, text)
+            loop = node.config.for_each_config
+            if node.control is ControlType.FOR_EACH and loop is not None and loop.raw.get("bodyNodeIds") == []:
+                report(loop.at("bodyNodeIds"), f"the forEach {shown(node.id)} has an empty body")
 
     def examples(self) -> Iterator[Example]:
-        nodes = (control("a", "condition", conditionConfig=_CONDITION), node("b"), node("c"))
+        nodes = (control("a", "condition", conditionConfig=_CONDITION), sample_node("b"), sample_node("c"))
         yield Example(
             workflow(*nodes, edges=[edge("a", "b"), edge("b", "c")]),
             workflow(*nodes, edges=[edge("a", "b"), edge("a", "c")]),
@@ -370,7 +371,7 @@ class StudioLaneEarly(StudioRule):
                         report(f"{item.pointer}/laneNodeIds/{at}", text)
 
     def examples(self) -> Iterator[Example]:
-        nodes = (node(_A), node(_B, "coding"), node(_C), node(_D, "coding"))
+        nodes = (sample_node(_A), sample_node(_B, "coding"), sample_node(_C), sample_node(_D, "coding"))
         groups = [group(_B, _D, ident=uuid(8))]
         yield _example(
             workflow(*nodes, id=uuid(0), parallelGroups=groups, edges=[_edge(_A, _B, 5), _edge(_C, _D, 6)]),
@@ -390,8 +391,8 @@ def _studio_starts(definition: StudioWorkflow) -> dict[str, int]:
     order = topological_order(len(number), ((number[edge.source], number[edge.target]) for edge in definition.edges))
     starts: dict[str, int] = {}
     for place, at in enumerate(order):
-        found = definition.group_of.get(names[at])
-        for ident in (names[at],) if found is None else found.lanes:
+        group = definition.group_of.get(names[at])
+        for ident in (names[at],) if group is None else group.lanes:
             starts.setdefault(ident, place)
     return starts
 
@@ -404,27 +405,27 @@ class StudioConfigStripped(StudioRule):
     why = "A control node runs as an ordinary agent, and a block is neither retried nor of another type."
 
     def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
-        for found in definition.nodes:
-            dropped = _dropped(found)
+        for node in definition.nodes:
+            dropped = _dropped(node)
             if dropped:
-                what = f"when the studio loads the file, it drops {listed(map(shown, dropped))} of {shown(found.id)}"
-                role = f"{found.type} agent" if found.type else "agent"
-                so = f", which then runs as an ordinary {role}" if found.is_control else ""
-                report(f"{found.pointer}/{'kind' if dropped[0] == 'kind' else 'config'}", what + so)
+                what = f"when the studio loads the file, it drops {listed(map(shown, dropped))} of {shown(node.id)}"
+                role = f"{node.type} agent" if node.type else "agent"
+                so = f", which then runs as an ordinary {role}" if node.is_control else ""
+                report(f"{node.pointer}/{'kind' if dropped[0] == 'kind' else 'config'}", what + so)
 
     def examples(self) -> Iterator[Example]:
         config = {"expression": "true", "trueBranchNodeId": _B, "falseBranchNodeId": _C}
-        after = (node(_B), node(_C))
+        after = (sample_node(_B), sample_node(_C))
         links = [_edge(_A, _B, 5), _edge(_A, _C, 6)]
         yield _example(
             workflow(control(_A, "condition", conditionConfig=config), *after, id=uuid(0), edges=links),
-            workflow(node(_A), *after, id=uuid(0), edges=links),
+            workflow(sample_node(_A), *after, id=uuid(0), edges=links),
         )
 
 
-def _dropped(found: Node) -> list[str]:
-    kind = ["kind"] if found.kind == NodeKind.CONTROL.value else []
-    return [*kind, *(name for name in _STRIPPED if name in found.config)]
+def _dropped(node: Node) -> list[str]:
+    kind = ["kind"] if node.kind == NodeKind.CONTROL.value else []
+    return [*kind, *(name for name in _STRIPPED if name in node.config)]
 
 
 class StudioNeverPauses(StudioRule):
@@ -444,7 +445,7 @@ class StudioNeverPauses(StudioRule):
                 report(f"{item.pointer}/mergeStrategy", text)
 
     def examples(self) -> Iterator[Example]:
-        lanes = (node(_A, "coding"), node(_B, "coding"))
+        lanes = (sample_node(_A, "coding"), sample_node(_B, "coding"))
         groups = [group(_A, _B, ident=uuid(8))]
         yield _example(
             workflow(*lanes, id=uuid(0), parallelGroups=[{**groups[0], "mergeStrategy": "fail-on-conflict"}]),

@@ -36,10 +36,12 @@ from workrail_lint.systems.blocks.rules.samples import (
     env_path,
     environment,
     mount,
-    node,
     output,
     output_path,
     workflow,
+)
+from workrail_lint.systems.blocks.rules.samples import (
+    node as sample_node,
 )
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource, members
@@ -175,12 +177,12 @@ class EnvStepIndex(EnvironmentRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for ident, file in unit.environments.items():
-            found = _strings(file.value).get("STEP_INDEX")
+            written = _strings(file.value).get("STEP_INDEX")
             expected = None if unit.plan is None else unit.plan.step_index.get(ident)
-            if found is not None and expected is not None and found != str(expected):
+            if written is not None and expected is not None and written != str(expected):
                 report(
                     "/STEP_INDEX",
-                    f"STEP_INDEX of {shown(ident)} must be {shown(expected)}, not {shown(found)}",
+                    f"STEP_INDEX of {shown(ident)} must be {shown(expected)}, not {shown(written)}",
                     path=file.path,
                 )
 
@@ -202,15 +204,15 @@ class EnvPreviousBlock(EnvironmentRule):
         if definition is None or plan is None:
             return
         for ident, file in unit.environments.items():
-            found = _strings(file.value).get("PREVIOUS_BLOCK_ID")
-            if found is None or ident not in plan.position:
+            written = _strings(file.value).get("PREVIOUS_BLOCK_ID")
+            if written is None or ident not in plan.position:
                 continue
             expected = previous_block(definition, plan, ident, unit.ran)
-            if found != expected:
+            if written != expected:
                 wanted = shown(expected) if expected else "empty"
                 report(
                     "/PREVIOUS_BLOCK_ID",
-                    f"PREVIOUS_BLOCK_ID of {shown(ident)} must be {wanted}, not {shown(found)}",
+                    f"PREVIOUS_BLOCK_ID of {shown(ident)} must be {wanted}, not {shown(written)}",
                     path=file.path,
                 )
 
@@ -231,9 +233,9 @@ class EnvRestrictions(EnvironmentRule):
         if unit.restrictions is None:
             return
         for file in unit.environments.values():
-            found = patterns_in(file.environment.file_restrictions)
-            if found is not None and found != unit.restrictions:
-                there, here = restrictions_text(unit.restrictions), restrictions_text(found)
+            patterns = patterns_in(file.environment.file_restrictions)
+            if patterns is not None and patterns != unit.restrictions:
+                there, here = restrictions_text(unit.restrictions), restrictions_text(patterns)
                 report(
                     "/FILE_RESTRICTIONS",
                     f"FILE_RESTRICTIONS is {shown(here)}, but the mount has {shown(there)}",
@@ -309,12 +311,12 @@ class MountSource(MountRule):
         if violation.keyword == "required":
             hint = f"; {source} requires it" if name != "source" else ""
             return Description(f"{shown(name)} is missing{hint}", pointer=child("", name))
-        found = written(violation.value)
+        value = written(violation.value)
         if name == "source":
-            message = f"unknown source {found}; expected one of {', '.join(members(RepoSource))}"
+            message = f"unknown source {value}; expected one of {', '.join(members(RepoSource))}"
         else:
             message = (
-                f"{found} is not {'a path' if name == 'localPath' else 'an https address'}, which {source} requires"
+                f"{value} is not {'a path' if name == 'localPath' else 'an https address'}, which {source} requires"
             )
         return Description(message)
 
@@ -398,10 +400,10 @@ class ReadOnlyWithEditors(MountRule):
     def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.definition is None or unit.mount is None or not unit.is_read_only:
             return
-        for found in unit.definition.nodes:
-            if found.block_type in (BlockType.DEV, BlockType.DEVOPS):
-                assert found.block_type is not None
-                text = f"the mount is read-only, but the {found.block_type.value} node {shown(found.id)} edits files"
+        for node in unit.definition.nodes:
+            if node.block_type in (BlockType.DEV, BlockType.DEVOPS):
+                assert node.block_type is not None
+                text = f"the mount is read-only, but the {node.block_type.value} node {shown(node.id)} edits files"
                 report("/readOnly", text, path=unit.mount.path)
 
     def examples(self) -> Iterator[Example]:
@@ -446,16 +448,16 @@ class PromptDiffers(PromptRule):
             expected = expected_sections(unit, ident)
             if expected is None or not isinstance(file.value, str):
                 continue
-            found = difference(expected, file.value)
-            if found is not None:
-                where = "the prompt" if found.part is None else f"the section {shown(found.part.value)}"
-                what = _PROBLEMS[found.how].format(where)
+            change = difference(expected, file.value)
+            if change is not None:
+                where = "the prompt" if change.part is None else f"the section {shown(change.part.value)}"
+                what = _PROBLEMS[change.how].format(where)
                 feedback = file.value[len(without_revision(file.value)) :]
                 fix = safe("write the assembled prompt", Respell(0, len(file.value), joined(expected) + feedback))
-                report("", f"{found.how}: {what}", path=file.path, fix=fix)
+                report("", f"{change.how}: {what}", path=file.path, fix=fix)
 
     def examples(self) -> Iterator[Example]:
-        flow = workflow(node("plan", config={"outputChecklist": ["A task list"]}))
+        flow = workflow(sample_node("plan", config={"outputChecklist": ["A task list"]}))
         task, checklist = "Plan the login page.", "You must produce the following outputs:\n1) A task list"
         files: dict[str, Any] = {WORKFLOW_PATH: flow, MOUNT_PATH: mount()}
         good = f"{task}\n\n{checklist}"
@@ -487,7 +489,7 @@ class PromptInlinesOutput(PromptRule):
                     report("", f"the prompt quotes the output of the block {shown(earlier)}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
-        flow = workflow(node("plan"), node("dev", "coding", "Build it."), edges=[edge("plan", "dev")])
+        flow = workflow(sample_node("plan"), sample_node("dev", "coding", "Build it."), edges=[edge("plan", "dev")])
         plan = output("plan", "plan", summary="Three tasks: a form, a route and a test.")
         files: dict[str, Any] = {WORKFLOW_PATH: flow, output_path("plan"): plan}
         bad = "Build it.\n\nThree tasks: a form, a route and a test."

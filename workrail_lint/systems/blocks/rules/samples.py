@@ -9,8 +9,8 @@ FOLDER = ".output"
 RUN = ".run"
 
 
-def _kept(made: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in made.items() if value is not ...}
+def _kept(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not ...}
 
 
 def output(ident: str = "dev", kind: str = "dev", **members: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def node(
 ) -> dict[str, Any]:
     """An agent node; other configuration goes into `config`."""
     config = {"systemPrompt": prompt} if prompt is not None else {}
-    made = {
+    written = {
         "id": ident,
         "type": role,
         "label": ident.capitalize(),
@@ -60,7 +60,7 @@ def node(
         "position": {"x": 0, "y": 0},
         **members,
     }
-    return _kept(made)
+    return _kept(written)
 
 
 def control(ident: str, kind: str, **config: Any) -> dict[str, Any]:
@@ -86,8 +86,8 @@ def group(*lanes: str, ident: str = "g", **members: Any) -> dict[str, Any]:
 
 def workflow(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None, **members: Any) -> dict[str, Any]:
     """A definition with the given nodes (a planner and a coder in a row when there are none)."""
-    shown = list(nodes) or [node("plan"), node("dev", "coding", "Build the login page.")]
-    made = {
+    listed = list(nodes) or [node("plan"), node("dev", "coding", "Build the login page.")]
+    document = {
         "id": "login",
         "metadata": {
             "name": "Login page",
@@ -96,13 +96,13 @@ def workflow(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None, 
             "updatedAt": "2026-03-01T09:00:00Z",
             "tags": [],
         },
-        "nodes": shown,
+        "nodes": listed,
         "transitions": edges if edges is not None else [edge("plan", "dev")] if not nodes else [],
         "gates": [],
         "variables": [],
         **members,
     }
-    return _kept(made)
+    return _kept(document)
 
 
 def lanes(*kinds: str, **members: Any) -> dict[str, Any]:
@@ -165,8 +165,8 @@ def conflict(path: str, *names: str, **members: Any) -> dict[str, Any]:
 
 def lane(ident: str, minute: int, *changed: str, kind: str = "dev", **members: Any) -> dict[str, Any]:
     """The output of a lane that finished at a minute past ten."""
-    made = output(ident, kind, filesModified=list(changed), timestamp=f"2026-03-01T10:{minute:02d}:00Z")
-    return _kept({**made, **members})
+    written = output(ident, kind, filesModified=list(changed), timestamp=f"2026-03-01T10:{minute:02d}:00Z")
+    return _kept({**written, **members})
 
 
 def fan_in(*outputs: dict[str, Any], strategy: str = "workspace", conflicts: list[Any] | None = None) -> dict[str, Any]:

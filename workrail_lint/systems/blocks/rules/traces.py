@@ -28,12 +28,12 @@ class TraceRule(BlockRule):
 
 def events(*items: Any, **members: Any) -> dict[str, Any]:
     """A trace of events: a type, a type and a node, or a type, a node and data."""
-    made = []
+    entries = []
     for n, item in enumerate(items, 1):
         kind, node, data = (*((item,) if isinstance(item, str) else item), None, None)[:3]
         event = {"n": n, "type": kind, "nodeId": node, "data": data}
-        made.append({name: value for name, value in event.items() if value is not None})
-    return {"events": made, **members}
+        entries.append({name: value for name, value in event.items() if value is not None})
+    return {"events": entries, **members}
 
 
 def step(node: str, index: int, previous: str = "", **members: Any) -> dict[str, Any]:
@@ -217,8 +217,8 @@ class ConflictEvent(TraceRule):
     problems = traces.conflict_event
 
     def examples(self) -> Iterator[Example]:
-        told = (CONFLICT_EVENT, None, _CLASH)
-        yield Example(events(_MERGE, fanIns=[_merged()]), events(_MERGE, told, fanIns=[_merged()]), path=TRACE_PATH)
+        conflict = (CONFLICT_EVENT, None, _CLASH)
+        yield Example(events(_MERGE, fanIns=[_merged()]), events(_MERGE, conflict, fanIns=[_merged()]), path=TRACE_PATH)
 
 
 class MergeWinner(TraceRule):
@@ -232,8 +232,8 @@ class MergeWinner(TraceRule):
     def examples(self) -> Iterator[Example]:
         lanes = {"a": {"p.py": "a1"}, "b": {"p.py": "b1"}}
 
-        def trace(found: str, applied: str = "b") -> dict[str, Any]:
-            merged = _merged(applied={"p.py": applied}, content={"main": {"p.py": found}, "lanes": lanes})
+        def trace(content: str, applied: str = "b") -> dict[str, Any]:
+            merged = _merged(applied={"p.py": applied}, content={"main": {"p.py": content}, "lanes": lanes})
             return events(_MERGE, (CONFLICT_EVENT, None, _CLASH), fanIns=[merged])
 
         yield Example(trace("a1"), trace("b1"), path=TRACE_PATH)

@@ -1,4 +1,4 @@
-"""What team documents break of their schemas, and the models of what is right in them."""
+"""Schema violations of team documents, and the models of their valid parts."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class AgentOutput(Node):
 
 
 class Artifacts(Node):
-    """What came out of the work; which members are owed depends on the role."""
+    """The results of the work; which members are required depends on the role."""
 
     files_to_create_or_update: Sequence[str] = ()
     files_changed: Sequence[str] = ()
@@ -135,7 +135,7 @@ class DeletedFile(Node):
 
 
 class DesignGate(Node):
-    """What is tracked about the approval of the design."""
+    """The tracked state of the design approval."""
 
     correction_status: CorrectionStatus | None = None
     last_correction_dispatch: CorrectionDispatch | None = None
@@ -150,7 +150,7 @@ class DispatchItem(Node):
 
 
 class DispatchPlan(Node):
-    """What the Orchestrator asks its driver to do next."""
+    """The next actions that the Orchestrator asks of its driver."""
 
     state: WorkflowState | None = None
     dispatch: Sequence[DispatchItem] = ()
@@ -166,7 +166,7 @@ class GateTracking(Node):
 
 
 class Gates(Node):
-    """What the work still needs."""
+    """The checks that the work still needs."""
 
     meets_definition_of_done: bool | None = None
     needs_review: bool | None = None
@@ -204,7 +204,7 @@ class Next(Node):
 
 
 class Project(Node):
-    """What is being built, and what holds for every task."""
+    """The project being built, and the rules that hold for every task."""
 
     name: str = ""
     definition_of_done: Sequence[str] = ()
@@ -258,7 +258,7 @@ class ReviewComment(Node):
 
 
 class RuntimeFlags(Node):
-    """What was found out about the repository."""
+    """Facts about the repository."""
 
     copilot_instructions_exists: bool | None = None
     copilot_checked_at: str = ""
@@ -315,7 +315,7 @@ class TaskBacklog(Node):
 
 
 class TestResults(Node):
-    """What QA's tests said."""
+    """The results of QA's tests."""
 
     passed: float | None = None
     failed: float | None = None

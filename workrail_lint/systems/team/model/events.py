@@ -201,7 +201,7 @@ class WriteFailed(WriteNode):
 
 
 class WriteVerified(Node):
-    """What was written was read back."""
+    """The check that reads a written file back."""
 
     n: float | None = None
     state: WorkflowState | None = None

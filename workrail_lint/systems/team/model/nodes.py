@@ -1,4 +1,4 @@
-"""What the nodes of team documents can do besides holding members: the bases of the generated classes."""
+"""Behaviour of the nodes of team documents: the base classes of the generated ones, which hold the members."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class TaskNode(Node):
-    """What a task can do."""
+    """Base of a task."""
 
     id: str
 
     @property
     def label(self) -> str:
-        """Return how a message names it."""
+        """The name used in messages."""
         return self.id or f"task {self.index}"
 
     @property
@@ -31,24 +31,24 @@ class TaskNode(Node):
 
 
 class CriterionNode(Node):
-    """What a criterion can do."""
+    """Base of a criterion."""
 
     id: str
 
     @property
     def label(self) -> str:
-        """Return how a message names it."""
+        """The name used in messages."""
         return self.id if is_text(self.id) else f"criterion {self.index}"
 
 
 class DecisionNode(Node):
-    """What a user decision can do."""
+    """Base of a user decision."""
 
     decision_id: str
 
     @property
     def label(self) -> str:
-        """How a message names it."""
+        """The name used in messages."""
         return self.decision_id or f"decision {self.index}"
 
     @property
@@ -62,29 +62,29 @@ class DecisionNode(Node):
 
 
 class StatusNode(Node):
-    """What the status of a session can do."""
+    """Base of the status of a session."""
 
     gate_tracking: GateTracking | None
 
     @property
     def design_gate(self) -> DesignGate | None:
-        """What is tracked about APPROVE_DESIGN."""
+        """The tracked state of APPROVE_DESIGN."""
         return self.gate_tracking.approve_design if self.gate_tracking is not None else None
 
 
 class AuthoredNode(Node):
-    """What an event can do that is somebody's act."""
+    """Base of an event that has an author."""
 
     by: str | None
 
     @property
     def author(self) -> str:
-        """Whose act it is: the Orchestrator's unless it names another."""
+        """The agent that caused it: the Orchestrator unless it names another."""
         return self.by or AgentName.ORCHESTRATOR.value
 
 
 class WriteNode(AuthoredNode):
-    """What the write of a file can do."""
+    """Base of the write of a file."""
 
     file: str
     set: Sequence[str]

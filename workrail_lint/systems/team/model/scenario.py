@@ -21,7 +21,7 @@ WriteFault: TypeAlias = "Literal['io_error', 'lost', 'corrupt']"
 
 
 class Expectations(Node):
-    """What must be true of the run. Fields that are left out are not checked, except two that have a default."""
+    """The expectations of the run. Fields that are left out are not checked, except two that have a default."""
 
     final_state: WorkflowState | None = None
     states: Sequence[WorkflowState] = ()
@@ -52,7 +52,7 @@ class Fault(Node):
 
 
 class Flags(Node):
-    """What is special about the request."""
+    """The special properties of the request."""
 
     ui: bool | None = None
     research: bool | None = None
@@ -87,7 +87,7 @@ class Refusal(Node):
 
 
 class Reply(Node):
-    """What an agent does in one dispatch."""
+    """The actions of an agent in one dispatch."""
 
     output: Mapping[str, Any] = NO_MEMBERS
     text: str | None = None
@@ -96,14 +96,14 @@ class Reply(Node):
 
 
 class RepoState(Node):
-    """What the agents know about the repository."""
+    """The facts about the repository that the agents know."""
 
     branch: str | None = None
     ci_status: CiStatus | None = None
 
 
 class Request(Node):
-    """What the user asked for."""
+    """The user's request."""
 
     user_goal: str | None = None
     project_type: ProjectType | None = None

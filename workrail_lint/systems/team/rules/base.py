@@ -158,7 +158,7 @@ class HistoryDocument(Document):
 
     @cached_property
     def _by_line(self) -> dict[int, list[Violation]]:
-        """What each line that holds an object breaks of the schema, by index."""
+        """Schema violations of each line that holds an object, by index."""
         check = validator(self.kind).violations
         return {
             line.index: [each._replace(pointer=f"/{line.index}{each.pointer}") for each in check(line.value)]
@@ -198,11 +198,11 @@ class Backlog(Document):
 
     @cached_property
     def by_id(self) -> dict[str, Task]:
-        found: dict[str, Task] = {}
+        tasks: dict[str, Task] = {}
         for task in self.tasks:
             if task.id:
-                found.setdefault(task.id, task)
-        return found
+                tasks.setdefault(task.id, task)
+        return tasks
 
     @property
     def mode(self) -> Mode:
@@ -219,7 +219,7 @@ class Backlog(Document):
 
 
 class ExchangeDocument(Document):
-    """What the Orchestrator and an agent exchange: an input, an output or a dispatch plan."""
+    """A document that the Orchestrator and an agent exchange: an input, an output or a dispatch plan."""
 
     @cached_property
     def exchange(self) -> Exchange | None:

@@ -43,14 +43,14 @@ def listed_artifacts(dispatch: Dispatch) -> set[str]:
 
     A bare name counts, and so does one under another session; another rule reports both.
     """
-    found: set[str] = set()
+    paths: set[str] = set()
     for _, path in dispatch.files:
         parts = session_parts(path)
         if parts is not None:
-            found.add(parts[1])
+            paths.add(parts[1])
         elif is_artifact_name(path):
-            found.add(path.removeprefix("./"))
-    return found
+            paths.add(path.removeprefix("./"))
+    return paths
 
 
 class ContextFileRequired(TeamRule):
@@ -271,12 +271,12 @@ class GateNotPassed(TeamRule):
 
 def _not_passed(agent: AgentName, ident: str, needed: str, session: Session) -> str:
     entry = machine.decision(session.status or {}, ident)
-    found = (
+    reason = (
         "that decision does not exist"
         if entry is None
         else f"its status is {entry.get('status')} and its answer is {shown(entry.get('answer'))}"
     )
-    return f"{agent.value} needs {needed} ({ident}), but {found}"
+    return f"{agent.value} needs {needed} ({ident}), but {reason}"
 
 
 class DesignSpecUnused(TeamRule):

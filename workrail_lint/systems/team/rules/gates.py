@@ -404,8 +404,8 @@ class HistoryLineInvalid(TeamRule):
                 continue
             slips = [p for p in line.document.problems if p.name != "json-duplicate-key"]
             if slips:
-                said = in_line(slips[0].message, line.index)
-                report(f"/{line.index}", f"line {line.index + 1} is not valid JSON: {said}")
+                problem = in_line(slips[0].message, line.index)
+                report(f"/{line.index}", f"line {line.index + 1} is not valid JSON: {problem}")
             elif type(line.value) is not dict:
                 report(f"/{line.index}", f"line {line.index + 1} must be an object, not {type_name(line.value)}")
 

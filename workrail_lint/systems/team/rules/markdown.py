@@ -90,9 +90,9 @@ class SectionEmpty(TeamRule):
         if document.kind is K.ARCHITECTURE and document.mode is not Mode.FULL:
             return
         for section in REQUIRED.get(document.kind, ()):
-            found = sections.find(section)
-            if found and not any(sections.has_content(index) for index in found):
-                title = sections.title(found[0])
+            indices = sections.find(section)
+            if indices and not any(sections.has_content(index) for index in indices):
+                title = sections.title(indices[0])
                 report(f"#{title}", f"the section {shown(title)} is empty")
 
     def examples(self) -> Iterator[Example]:

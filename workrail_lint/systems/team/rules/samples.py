@@ -273,8 +273,8 @@ def agent_path(name: str) -> str:
 def agent_file(name: str, output: dict[str, Any], *lines: str) -> str:
     """The instructions of an agent, with the output that it is to return."""
     front = ["---", f"name: {name}", "description: Does its part.", "---", ""]
-    shown = ["## Output (JSON)", "", "```json", json.dumps(output, indent=2), "```", ""]
-    return "\n".join([*front, "## Mission", "", "Do your part of the work.", "", *lines, *shown])
+    example = ["## Output (JSON)", "", "```json", json.dumps(output, indent=2), "```", ""]
+    return "\n".join([*front, "## Mission", "", "Do your part of the work.", "", *lines, *example])
 
 
 def session(changes: dict[str, Any] | None = None, state: str = "IMPLEMENT_LOOP") -> dict[str, Any]:

@@ -136,10 +136,10 @@ class HistoryMissing(TeamRule):
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.status is None or _HISTORY in unit.files:
             return
-        found = _design_answer(unit)
+        decision = _design_answer(unit)
         correction = machine.correction_of(unit.status)
-        if found is not None and machine.is_change_request(found[1]):
-            at = f"/user_decisions/{found[0]}/answer"
+        if decision is not None and machine.is_change_request(decision[1]):
+            at = f"/user_decisions/{decision[0]}/answer"
             word = f" (correction {correction.value})" if correction else ""
             report(at, f"a change was requested{word}, but {_HISTORY} does not exist", path=unit.path(_STATUS))
         elif correction not in (None, CorrectionStatus.NONE):
@@ -165,12 +165,13 @@ class HistoryLastMismatch(TeamRule):
     why = "One of the two was written without the other, so it is unclear which change is meant."
 
     def check_session(self, unit: Unit, report: Report) -> None:
-        found, history = _design_answer(unit), unit.facts(_HISTORY)
-        if found is None or history is None or not machine.is_change_request(found[1]):
+        decision, history = _design_answer(unit), unit.facts(_HISTORY)
+        if decision is None or history is None:
             return
-        if history["last"] != found[1]:
-            at = f"/user_decisions/{found[0]}/answer"
-            message = f"the answer is {shown(found[1])}, but the last line of the history has {shown(history['last'])}"
+        index, answer = decision
+        if machine.is_change_request(answer) and history["last"] != answer:
+            at = f"/user_decisions/{index}/answer"
+            message = f"the answer is {shown(answer)}, but the last line of the history has {shown(history['last'])}"
             report(at, message, path=unit.path(_STATUS))
 
     def examples(self) -> Iterator[Example]:

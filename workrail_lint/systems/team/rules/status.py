@@ -206,8 +206,8 @@ class TimestampNaive(TeamRule):
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         for pointer, value in timestamps(document.model):
-            found = moment(value)
-            if found is not None and not found.has_zone:
+            time = moment(value)
+            if time is not None and not time.has_zone:
                 fix = unsafe("treat it as UTC", Replace(pointer, f"{value}Z"))
                 report(pointer, f"{pointer} is {shown(value)}, which has no time zone", fix=fix)
 
@@ -249,7 +249,7 @@ class LastUpdateStale(TeamRule):
         updated = moment(document.model.last_update)
         if updated is None:
             return
-        times = [(found, value) for _, value in timestamps(document.model) if (found := moment(value)) is not None]
+        times = [(time, value) for _, value in timestamps(document.model) if (time := moment(value)) is not None]
         latest, value = max(times, key=lambda pair: pair[0].key)
         if updated < latest:
             report("/last_update", f"last_update {shown(document.model.last_update)} is earlier than {shown(value)}")

@@ -518,7 +518,7 @@ def _cycles(backlog: Backlog) -> list[list[str]]:
     after = {ident: [d for d in task.depends_on if d in backlog.by_id] for ident, task in backlog.by_id.items()}
     order = {ident: place for place, ident in enumerate(after)}
     done: set[str] = set()
-    found: list[list[str]] = []
+    cycles: list[list[str]] = []
     for start in after:
         if start in done:
             continue
@@ -536,14 +536,14 @@ def _cycles(backlog: Backlog) -> list[list[str]]:
                 if target in places:
                     cycle = path[places[target] :]
                     first = min(range(len(cycle)), key=lambda at: order[cycle[at]])
-                    found.append([*cycle[first:], *cycle[:first]])
+                    cycles.append([*cycle[first:], *cycle[:first]])
                 elif target not in done:
                     stack.append((target, 0))
                 continue
             done.add(ident)
             places.pop(ident)
             path.pop()
-    return found
+    return cycles
 
 
 class StartedBeforeDependencies(TeamRule):

@@ -37,17 +37,17 @@ from workrail_lint.systems.team.wording import tidy_message
 
 def places(root: Any, pattern: str) -> list[tuple[str, Any]]:
     """The places that a pattern names; `*` matches every member or element."""
-    found: list[tuple[str, Any]] = [("", root)]
+    matches: list[tuple[str, Any]] = [("", root)]
     for token in pattern.split("/")[1:]:
         below: list[tuple[str, Any]] = []
-        for pointer, value in found:
+        for pointer, value in matches:
             if token == "*":
                 entries = value.items() if type(value) is dict else enumerate(items_of(value))
                 below += [(child(pointer, name), item) for name, item in entries]
             elif token in members_of(value):
                 below.append((child(pointer, token), value[token]))
-        found = below
-    return found
+        matches = below
+    return matches
 
 
 K = TeamKind
@@ -155,7 +155,7 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
 
     What fixes an output can't mend the text around it.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for sample in file.outputs:
         _begin(rules, file.options, sample.document.source)
         output = SampleOutput(file, sample)
@@ -169,8 +169,8 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
             finding.fix = None
             finding.pointer = f"#{heading.title}" if heading is not None else ""
             finding.message = f"in this sample output, {finding.message}"
-            found.append(finding)
-    return found
+            findings.append(finding)
+    return findings
 
 
 def run_unit(rules: RuleSet[TeamRule], unit: Unit) -> list[Finding]:

@@ -1,1 +1,1 @@
-"""What a workflow does, as far as its text tells: control flow, variables, values, reachability."""
+"""Static analysis of a workflow: control flow, variables, values, reachability."""

@@ -7,9 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from workrail_lint.systems.workrail.analysis import domains
-from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
-from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     AUTHORED,
     CERTAIN,
     ENGINE,
@@ -22,6 +20,8 @@ from workrail_lint.systems.workrail.analysis.records import (
     Step,
     Use,
 )
+from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import Texts, build_decisions, build_uses
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -49,7 +49,7 @@ class KnownDomain:
 
 
 class Analysis:
-    """What is known about a workflow. Nothing is computed before it is asked for."""
+    """The analysis of a workflow; every part is computed on first use."""
 
     def __init__(
         self,
@@ -117,9 +117,9 @@ class Analysis:
 
     def definitions(self, name: str) -> list[Definition]:
         """Everything that sets the variable or might, the loop variables of that name first."""
-        found = self._of(name).definitions
+        written = self._of(name).definitions
         own = self._loop_definitions.get(name)
-        return [*own, *found] if own else found
+        return [*own, *written] if own else written
 
     def mentions(self, name: str) -> list[Mention]:
         return self._of(name).mentions
@@ -133,9 +133,9 @@ class Analysis:
 
     def each_setter(self, name: str) -> Iterator[Definition]:
         """The same one by one: mostly the first few are enough, and the other places are not read."""
-        said, number = self._of(name), 0
-        while (made := said.setter(number)) is not None:
-            yield made
+        statements, number = self._of(name), 0
+        while (setter := statements.setter(number)) is not None:
+            yield setter
             number += 1
 
     def is_set(self, name: str) -> bool:
@@ -155,8 +155,8 @@ class Analysis:
             pointer = f"{self.steps[facts.step].pointer}/loop"
             for name, kind in facts.variables.items():
                 origin = _tuple(Origin, (pointer, AUTHORED))
-                made = _tuple(Definition, (name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin))
-                result.setdefault(name, []).append(made)
+                definition = _tuple(Definition, (name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin))
+                result.setdefault(name, []).append(definition)
         return result
 
     def is_given(self, name: str) -> bool:
@@ -269,11 +269,11 @@ def _known_domain(statements: list[Domain]) -> KnownDomain | None:
 
 def surely_set_before(analysis: Analysis, name: str, step: Step) -> bool:
     """Return whether an unconditional step outside loops, before this one, is told to set the variable."""
-    for made in analysis.each_setter(name):
-        if made.step is None:
+    for setter in analysis.each_setter(name):
+        if setter.step is None:
             return True
-        other = analysis.steps[made.step]
-        is_certain = made.confidence == STATED and made.when is None and not other.conditions and other.loop is None
+        other = analysis.steps[setter.step]
+        is_certain = setter.confidence == STATED and setter.when is None and not other.conditions and other.loop is None
         if is_certain and other.position < step.position:
             return True
     return False

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
 from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW, folded, has_any, sentence_at
-from workrail_lint.systems.workrail.analysis.records import STATED
 from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
 
 MAX_ITEMS = 40
@@ -86,7 +86,7 @@ _SETS = Pattern(r"\b(?:set|derive|classify|choose|determine|decide|select|assign
 
 
 class Statement(NamedTuple):
-    """What one sentence says about the values."""
+    """The values that one sentence lists for a variable."""
 
     kind: str
     values: tuple[Any, ...]
@@ -132,20 +132,20 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
 
 def _statement(rest: str, at: int, lead: str) -> Statement | None:
     # A pattern is asked where the words are that it needs: compiling it takes longer than most checks do.
-    said = folded(rest[at:])
-    first = said[:1]
-    one_of = _ONE_OF.match(rest, at) if "one" in said or "either" in said else None
+    words = folded(rest[at:])
+    first = words[:1]
+    one_of = _ONE_OF.match(rest, at) if "one" in words or "either" in words else None
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
-    if first in _BOOLEAN_STARTS and _has(said, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
+    if first in _BOOLEAN_STARTS and _has(words, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
         return _TRUE_OR_FALSE
-    if first in _LIST_STARTS and _has(said, _LIST_WORDS) and _LIST.match(rest, at):
+    if first in _LIST_STARTS and _has(words, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (
-        (_has(said, _NUMBER_WORDS) or _may_begin_with_number(said)) and _NUMBER.match(rest, at)
+        (_has(words, _NUMBER_WORDS) or _may_begin_with_number(words)) and _NUMBER.match(rest, at)
     ):
         return _A_NUMBER
-    result = _listed(rest, at, ALTERNATIVES, lead) if "/" in said or "|" in said or "or" in said else None
+    result = _listed(rest, at, ALTERNATIVES, lead) if "/" in words or "|" in words or "or" in words else None
     if result is not None:
         return result
     if lead in ("=", ":=", "==") or lead.startswith("to") or lead.endswith("to"):
@@ -153,13 +153,13 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     return None
 
 
-def _has(said: str, words: tuple[str, ...]) -> bool:
-    return any(map(said.__contains__, words))
+def _has(text: str, words: tuple[str, ...]) -> bool:
+    return any(map(text.__contains__, words))
 
 
-def _may_begin_with_number(said: str) -> bool:
+def _may_begin_with_number(text: str) -> bool:
     """Return whether there is a digit, after at most a quote and a sign where no article comes first."""
-    return any(map(str.isdecimal, said if said.startswith(_ARTICLES) else said[:3]))
+    return any(map(str.isdecimal, text if text.startswith(_ARTICLES) else text[:3]))
 
 
 def _ends(rest: str, at: int) -> bool:
@@ -295,8 +295,8 @@ def joined(values: list[Any]) -> tuple[Any, ...]:
         texts.setdefault(normal_text(value), value)
     else:
         return tuple(texts.values())
-    found: list[Any] = []
+    values_seen: list[Any] = []
     for value in values:
-        if not any(lenient_equal(value, other) for other in found):
-            found.append(value)
-    return tuple(found)
+        if not any(lenient_equal(value, other) for other in values_seen):
+            values_seen.append(value)
+    return tuple(values_seen)

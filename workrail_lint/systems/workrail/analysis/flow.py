@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     AUTHORED,
     FEATURE,
     TEMPLATE,
@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 
 
 class LoopFacts:
-    """What the analysis needs of a loop."""
+    """The facts about a loop that the analysis uses."""
 
     __slots__ = ("condition", "items", "kind", "step", "surely_entered", "variables")
 

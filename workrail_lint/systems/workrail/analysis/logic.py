@@ -105,7 +105,7 @@ def satisfy(
     from workrail_lint.systems.workrail.solver.search import Solver
 
     wanted = [*((node, True) for node in positive), *((node, False) for node in negative)]
-    return Solver().judge(wanted, values=values)
+    return Solver().decide(wanted, values=values)
 
 
 def impossible(
@@ -117,8 +117,8 @@ def impossible(
         pending = pending if node is None else (node, False, pending)
     for node in reversed(positive):
         pending = pending if node is None else (node, True, pending)
-    found = is_impossible(pending, values)
-    return satisfy(positive, negative, values).verdict == IMPOSSIBLE if found is None else found
+    answer = is_impossible(pending, values)
+    return satisfy(positive, negative, values).verdict == IMPOSSIBLE if answer is None else answer
 
 
 def exclusive(first: Condition | None, second: Condition | None) -> bool:
@@ -194,9 +194,9 @@ def nearest_name(name: str, known: Iterable[str]) -> Near | None:
     wanted = _Name(name)
     best: tuple[bool, int, str] | None = None
     for other in known:
-        found = wanted.distance(other, fold(other))
-        if found is not None and (best is None or (*found, other) < best):
-            best = (*found, other)
+        distance = wanted.distance(other, fold(other))
+        if distance is not None and (best is None or (*distance, other) < best):
+            best = (*distance, other)
     return None if best is None else Near(best[2], not best[0])
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import Definition, Step, Use
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNKNOWN, Answer, Node, impossible
-from workrail_lint.systems.workrail.analysis.records import Definition, Step, Use
 from workrail_lint.systems.workrail.model.workflow import Condition
 
 # Looked at after the step's own submission, or again while its loop runs.
@@ -21,14 +21,14 @@ def conditions_at(analysis: Analysis, use: Use) -> tuple[Condition, ...]:
     return conditions if use.when is None else (use.when, *conditions)
 
 
-def may_precede(analysis: Analysis, made: Definition, use: Use) -> bool:
+def may_precede(analysis: Analysis, definition: Definition, use: Use) -> bool:
     """Return whether the definition can have happened when the use is reached."""
-    if made.step is None:
+    if definition.step is None:
         return True
-    a, b = analysis.steps[made.step], analysis.steps[use.step]
+    a, b = analysis.steps[definition.step], analysis.steps[use.step]
     if a.position < b.position:
         return True
-    if made.step == use.step:
+    if definition.step == use.step:
         return use.kind in _AFTER_OWN_STEP or b.loop is not None
     if use.kind == "loop" and a.loop == b.id:
         return True
@@ -45,47 +45,49 @@ class _Detour:
         self.surely_set = surely_set
 
 
-def surely_precedes(analysis: Analysis, made: Definition, use: Use) -> bool:
+def surely_precedes(analysis: Analysis, definition: Definition, use: Use) -> bool:
     """Return whether the definition happened before the use in every run."""
-    return _detour(analysis, made, use) is None
+    return _detour(analysis, definition, use) is None
 
 
-def must_precede(analysis: Analysis, made: Definition, use: Use) -> Answer | None:
+def must_precede(analysis: Analysis, definition: Definition, use: Use) -> Answer | None:
     """None when the definition surely happened before the use; else how the use is reached without it."""
-    detour = _detour(analysis, made, use)
+    detour = _detour(analysis, definition, use)
     if detour is None:
         return None
     if detour.condition is None:
         return Answer(UNKNOWN)
     reached = conditions_at(analysis, use)
     surely = detour.surely_set
-    return analysis.satisfy(reached, (detour.condition,), within_domains=True, surely_set=surely, unset=made.name)
+    return analysis.satisfy(reached, (detour.condition,), within_domains=True, surely_set=surely, unset=definition.name)
 
 
-def _detour(analysis: Analysis, made: Definition, use: Use) -> _Detour | None:
-    if made.step is None:
+def _detour(analysis: Analysis, definition: Definition, use: Use) -> _Detour | None:
+    if definition.step is None:
         return None
-    a, b = analysis.steps[made.step], analysis.steps[use.step]
+    a, b = analysis.steps[definition.step], analysis.steps[use.step]
     is_before = a.position < b.position
-    if not is_before or made.when is not None or (a.loop is not None and a.loop != b.loop and not a.surely_entered):
+    may_be_skipped = a.loop is not None and a.loop != b.loop and not a.surely_entered
+    if not is_before or definition.when is not None or may_be_skipped:
         return _Detour(None)
     reached = conditions_at(analysis, use)
     for condition in a.conditions:
         if any(condition.raw == other.raw for other in reached):
             continue
         surely = _surely_set(analysis, condition, reached, a)
-        if not analysis.impossible(reached, (condition,), within_domains=True, surely_set=surely, unset=made.name):
+        name = definition.name
+        if not analysis.impossible(reached, (condition,), within_domains=True, surely_set=surely, unset=name):
             return _Detour(condition, surely)
     return None
 
 
-def covered(analysis: Analysis, made: list[Definition], use: Use) -> bool:
+def covered(analysis: Analysis, definitions: list[Definition], use: Use) -> bool:
     """Return whether the definitions together happen in every run that reaches the use, as the branches of an if do."""
     b = analysis.steps[use.step]
     reached = conditions_at(analysis, use)
     branches: list[Node] = []
     names: frozenset[str] = frozenset()
-    for definition in made:
+    for definition in definitions:
         if definition.step is None:
             return True
         a = analysis.steps[definition.step]

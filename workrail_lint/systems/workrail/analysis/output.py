@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, CERTAIN, UNSET_TEXT, Example, Origin
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Answer
 from workrail_lint.systems.workrail.analysis.prose import sentence_at
-from workrail_lint.systems.workrail.analysis.records import AUTHORED, CERTAIN, UNSET_TEXT, Example, Origin
 from workrail_lint.systems.workrail.model.workflow import Condition
 
 _KINDS = {"fragment": "fragment", "gate": "gate", "delegation": "delegation"}
@@ -113,19 +113,19 @@ def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> 
     ]
     definitions = [
         {
-            "name": made.name,
-            "step": step_id(made.step),
-            "pointer": source(made.pointer),
-            "span": list(made.span),
-            "kind": made.kind,
-            "confidence": made.confidence,
-            "sentence": _sentence(made.text, made.span if made.kind != "token" else _NOWHERE),
-            "when": _written(made.when),
-            "scope": step_id(made.step) if made.confidence == CERTAIN else None,
-            "origin": origin(made.origin),
+            "name": definition.name,
+            "step": step_id(definition.step),
+            "pointer": source(definition.pointer),
+            "span": list(definition.span),
+            "kind": definition.kind,
+            "confidence": definition.confidence,
+            "sentence": _sentence(definition.text, definition.span if definition.kind != "token" else _NOWHERE),
+            "when": _written(definition.when),
+            "scope": step_id(definition.step) if definition.confidence == CERTAIN else None,
+            "origin": origin(definition.origin),
         }
         for name in names
-        for made in analysis.definitions(name)
+        for definition in analysis.definitions(name)
     ]
     domains = [
         {

@@ -1,4 +1,4 @@
-"""What a sentence does with a variable it names: sets it, tests it, or only mentions it.
+"""Classification of the sentences that name a variable: they set it, test it, or only mention it.
 
 Works on the surroundings of one mention: the line, the clause before the name, the words after it. Every window is cut,
 so that no expression ever runs over a long text.
@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.systems.workrail.analysis.records import LISTED, MENTIONED, STATED
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import LISTED, MENTIONED, STATED
 
 WINDOW = 400  # characters of a clause
 _NEARBY = 120  # characters within which "variable" says what the next words are
@@ -81,7 +81,7 @@ _tuple = tuple.__new__
 
 
 class Reading(NamedTuple):
-    """What a mention turned out to be."""
+    """The classification of a mention."""
 
     role: str  # stated, listed, mentioned, condition or plain
     kind: str  # passive, outputRequired, assignment, verb, heading, bullet, example
@@ -245,14 +245,16 @@ def _starts_condition(clause: str) -> bool:
 
 def _verb_strength(clause: str, most: int) -> str | None:
     """Return whether the last verb of the clause is about the name that follows it: stated, listed or None."""
-    found = _WORD.findall(clause.lower()) if clause.isascii() else [word.lower() for word in _WORD.findall(clause)]
-    if _VERBS.isdisjoint(found):
+    clause_words = (
+        _WORD.findall(clause.lower()) if clause.isascii() else [word.lower() for word in _WORD.findall(clause)]
+    )
+    if _VERBS.isdisjoint(clause_words):
         return None
-    last = len(found) - 1
-    while found[last] not in _VERBS:
+    last = len(clause_words) - 1
+    while clause_words[last] not in _VERBS:
         last -= 1
-    strength = STATED if found[last] in STRONG else LISTED
-    if last == len(found) - 1 and clause.rstrip(_BETWEEN).lower().endswith(found[last]):
+    strength = STATED if clause_words[last] in STRONG else LISTED
+    if last == len(clause_words) - 1 and clause.rstrip(_BETWEEN).lower().endswith(clause_words[last]):
         return strength  # nothing is between the two
     verb = next(islice(_WORD.finditer(clause), last, None))
     gap = _NAME_LIKE.sub("@", clause[verb.end() :])

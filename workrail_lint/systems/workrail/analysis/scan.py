@@ -7,9 +7,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.systems.workrail.analysis.domains import read_domain
-from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     CALLER,
     LISTED,
     MENTIONED,
@@ -22,6 +20,8 @@ from workrail_lint.systems.workrail.analysis.records import (
     Origin,
     Text,
 )
+from workrail_lint.systems.workrail.analysis.domains import read_domain
+from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
 from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS, Texts
 
 # A search for each name is cheaper than an index of all words as long as the names are few.
@@ -51,7 +51,7 @@ class _Place(NamedTuple):
 
 
 class Said:
-    """What the texts say about one name. Places are read in order, and only as many as are needed."""
+    """The definitions, mentions and domains of one name. Texts are read in order, and only as many as are needed."""
 
     __slots__ = ("_definitions", "_keys", "_mentions", "_name", "_places", "_roles", "_setters", "_statements")
 
@@ -120,10 +120,10 @@ class Said:
         elif not delivered and role in (STATED, LISTED):
             confidence = UNDELIVERED
         origin = _tuple(Origin, (pointer, via))
-        made = _tuple(Definition, (self._name, step, pointer, span, kind, confidence, whole, when, origin))
-        self._definitions.append(made)
+        definition = _tuple(Definition, (self._name, step, pointer, span, kind, confidence, whole, when, origin))
+        self._definitions.append(definition)
         if confidence in SET:
-            self._setters.append(made)
+            self._setters.append(definition)
 
     def _role(self, number: int) -> str | None:
         self._read_until(number + 1)
@@ -134,16 +134,17 @@ class Said:
         result: list[Domain] = []
         for text in self._keys:
             # No sentence sets a key, so that bullets below it are not its values.
-            said = read_domain(f"{name}: {text.text}", 0, size, lambda: LISTED)
-            if said is not None:
-                result.append(Domain(name, said.values, said.closed, said.kind, text.pointer, (0, 0), text.text))
+            statement = read_domain(f"{name}: {text.text}", 0, size, lambda: LISTED)
+            if statement is not None:
+                kind, values, closed = statement
+                result.append(Domain(name, values, closed, kind, text.pointer, (0, 0), text.text))
         is_word = is_plain_word(name)
         for number, (text, start, is_token) in enumerate(self._places):
             if is_token or (is_word and self._role(number) is None):
                 continue
-            said = read_domain(text.text, start, start + size, partial(self._role, number))
-            if said is not None:
-                kind, values, closed = said
+            statement = read_domain(text.text, start, start + size, partial(self._role, number))
+            if statement is not None:
+                kind, values, closed = statement
                 span = (start, start + size)
                 result.append(_tuple(Domain, (name, values, closed, kind, text.pointer, span, text.text)))
         return result

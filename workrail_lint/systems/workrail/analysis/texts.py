@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.nodes import numbered
-from workrail_lint.systems.workrail.analysis.flow import Flow
-from workrail_lint.systems.workrail.analysis.records import (
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     AUTHORED,
     BINDING,
     FEATURE,
@@ -27,6 +26,7 @@ from workrail_lint.systems.workrail.analysis.records import (
     Text,
     Use,
 )
+from workrail_lint.systems.workrail.analysis.flow import Flow
 from workrail_lint.systems.workrail.author_texts import Group, argument_groups, strings_of, text_of
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
@@ -203,8 +203,8 @@ class Texts:
         result: dict[int, list[str]] = {}
         for (strings, field, _, _), (step, _, via, _, _) in zip(self._groups, self._sources, strict=True):
             if step is not None and field != _GUIDANCE:
-                shown = self._shown_by(step, field) if via == AUTHORED and field in _BLOCK_OF else step
-                result.setdefault(shown, []).extend(strings)
+                reader = self._shown_by(step, field) if via == AUTHORED and field in _BLOCK_OF else step
+                result.setdefault(reader, []).extend(strings)
         return result
 
 
@@ -247,12 +247,12 @@ def _may_name_variables(text: str) -> bool:
 
 def _joined(parts: object, catalog: Catalog) -> str:
     """A feature's text that is made of parts."""
-    found: list[str] = []
+    texts: list[str] = []
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict):
             ref = catalog.refs.get(part.get("refId", "")) if part.get("kind") == "ref" else None
-            found.append(ref.text if ref is not None else str(part.get("text", "")))
-    return "".join(found)
+            texts.append(ref.text if ref is not None else str(part.get("text", "")))
+    return "".join(texts)
 
 
 def _functions(workflow: Workflow) -> Iterator[Group]:

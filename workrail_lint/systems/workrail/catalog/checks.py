@@ -82,9 +82,9 @@ def place(findings: list[Finding], document: JsonDocument | None, path: str) -> 
 
 
 def _of_problem(problem: Problem, document: JsonDocument, path: str) -> Finding:
-    found = finding(problem.name, problem.message, problem.pointer, phase=Phase.READ, path=path)
-    found.span = document.source.span(problem.start, problem.end)
-    return found
+    located = finding(problem.name, problem.message, problem.pointer, phase=Phase.READ, path=path)
+    located.span = document.source.span(problem.start, problem.end)
+    return located
 
 
 # Checking an artifact recurses as deep as its schema does.

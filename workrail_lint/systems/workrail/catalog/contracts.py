@@ -88,9 +88,9 @@ def _object_of(violation: Violation) -> tuple[str, str]:
 
 def validate_artifact(schema: Schema, artifact: object) -> list[str]:
     """Return what is wrong with an artifact, as `<dotted path>: <problem>`; empty when it fits."""
-    found = artifact_violations(schema, artifact)
-    if found:
-        return [_issue(path, _problem(violation, unknown)) for path, violation, unknown in by_object(found)]
+    violations = artifact_violations(schema, artifact)
+    if violations:
+        return [_issue(path, _problem(violation, unknown)) for path, violation, unknown in by_object(violations)]
     rule = _RULES.get(js.string_in(artifact, "kind") or "")
     return [_issue(path, problem) for path, problem in rule(artifact)] if rule else []  # type: ignore[arg-type]
 

@@ -84,7 +84,7 @@ class _Versions(NamedTuple):
 
 
 class _Exported(NamedTuple):
-    """What the helper printed: raw values of the engine."""
+    """The output of the helper: raw values of the engine."""
 
     features: dict[str, dict[str, Any]]
     refs: dict[str, str]

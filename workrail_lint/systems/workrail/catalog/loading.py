@@ -1,4 +1,4 @@
-"""What users bring: catalog files, fully checked, and custom routines (`--routines DIR`, or already loaded)."""
+"""Loading of user files: catalogs, fully checked, and custom routines (`--routines DIR`, or already loaded)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `catalog list`, `catalog show` and `catalog export` print, as text and as JSON."""
+"""The output of `catalog list`, `catalog show` and `catalog export`, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.compat.normalize import (
 
 
 class Action(str, Enum):
-    """What happened to a construct."""
+    """The way a construct was converted."""
 
     REWRITE = "rewrite"
     DROP = "drop"

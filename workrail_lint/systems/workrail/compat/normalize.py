@@ -156,7 +156,7 @@ class Policy(str, Enum):
 
 
 class SideModel:
-    """What the design form says and the shipping form has no place for."""
+    """The members of the design form that the shipping form has no place for."""
 
     __slots__ = (
         "agent_role",
@@ -182,27 +182,26 @@ class SideModel:
 class PointerMap:
     """From a place in the normalized document to its place in the original.
 
-    Everything below a `moved` place moves with it; everything below a `made` place maps to the one place it was made
-    from.
+    Everything below a `moved` place moves with it; everything below a derived place maps to its one origin.
     """
 
-    __slots__ = ("_made", "_moved")
+    __slots__ = ("_derived", "_moved")
 
     def __init__(self) -> None:
         self._moved: dict[str, str] = {}
-        self._made: dict[str, str] = {}
+        self._derived: dict[str, str] = {}
 
-    def moved(self, pointer: str, origin: str) -> None:
+    def add_moved(self, pointer: str, origin: str) -> None:
         self._moved[pointer] = origin
 
-    def made(self, pointer: str, origin: str) -> None:
-        self._made[pointer] = origin
+    def add_derived(self, pointer: str, origin: str) -> None:
+        self._derived[pointer] = origin
 
     def __call__(self, pointer: str) -> str:
         prefix = pointer
         while prefix:
-            if prefix in self._made:
-                return self._made[prefix]
+            if prefix in self._derived:
+                return self._derived[prefix]
             if prefix in self._moved:
                 return self._moved[prefix] + pointer[len(prefix) :]
             prefix = prefix.rpartition("/")[0]

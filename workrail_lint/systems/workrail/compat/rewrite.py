@@ -48,7 +48,7 @@ def version_missing(draft: Draft) -> None:
         members.insert(at, ("version", FIRST_VERSION))
         document.clear()
         document.update(members)
-        draft.places.made("/version", "")
+        draft.places.add_derived("/version", "")
 
 
 def extension_map(draft: Draft) -> None:
@@ -70,10 +70,10 @@ def extension_map(draft: Draft) -> None:
     draft.side.extension_contracts = contracts
     for index, name in enumerate(names):
         place, slot = pointers.child(origin, index), pointers.child(origin, name)
-        draft.places.moved(place, slot)
-        draft.places.made(pointers.child(place, "slotId"), slot)
+        draft.places.add_moved(place, slot)
+        draft.places.add_derived(pointers.child(place, "slotId"), slot)
         if "default" not in slots[name]:
-            draft.places.moved(pointers.child(place, "default"), pointers.child(slot, "defaultBinding"))
+            draft.places.add_moved(pointers.child(place, "default"), pointers.child(slot, "defaultBinding"))
 
 
 def _is_slot(slot: object) -> bool:
@@ -162,9 +162,9 @@ def capabilities(draft: Draft) -> None:
     if added:
         document["features"] = features + added
         if "features" not in draft.original:
-            draft.places.made("/features", origin)
+            draft.places.add_derived("/features", origin)
         for index in range(len(features), len(features) + len(added)):
-            draft.places.made(f"/features/{index}", origin)
+            draft.places.add_derived(f"/features/{index}", origin)
 
 
 def _are_capabilities(draft: Draft, wanted: dict[str, Any], origin: str) -> bool:
@@ -208,7 +208,7 @@ def _feature_config(draft: Draft, index: int, feature: dict[str, Any], identifie
         return
     if draft.allows(FEATURE_CONFIG, origin, "feature", feature, identifier, lossy=bool(config)):
         draft.own(("features",))[index] = identifier
-        draft.places.made(origin, f"{origin}/id")
+        draft.places.add_derived(origin, f"{origin}/id")
         if config is not None:
             draft.side.feature_configs[identifier] = dict(config)
 
@@ -260,7 +260,7 @@ def agent_role(draft: Draft, frames: list[Frame]) -> None:
     for frame in takers:
         draft.own(frame.path)["agentRole"] = role
         draft.touch(frame.pointer, AGENT_ROLE)
-        draft.places.made(pointers.child(frame.pointer, "agentRole"), origin)
+        draft.places.add_derived(pointers.child(frame.pointer, "agentRole"), origin)
 
 
 def _takes_role(frame: Frame) -> bool:

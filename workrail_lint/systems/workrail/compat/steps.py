@@ -189,13 +189,13 @@ def template_call(draft: Draft, frame: Frame, plan: IdPlan) -> None:
         return
     lead_with(draft.own(frame.path), after, drop=("type", *_CALL_MEMBERS))
     if "id" not in step and "id" in head:
-        draft.places.made(pointers.child(frame.pointer, "id"), pointers.child(frame.origin, "templateId"))
+        draft.places.add_derived(pointers.child(frame.pointer, "id"), pointers.child(frame.origin, "templateId"))
     if "title" not in step:
-        draft.places.made(pointers.child(frame.pointer, "title"), frame.origin)
+        draft.places.add_derived(pointers.child(frame.pointer, "title"), frame.origin)
     target = pointers.child(frame.pointer, "templateCall")
-    draft.places.made(target, frame.origin)
+    draft.places.add_derived(target, frame.origin)
     for name in call:
-        draft.places.moved(pointers.child(target, name), pointers.child(frame.origin, name))
+        draft.places.add_moved(pointers.child(target, name), pointers.child(frame.origin, name))
 
 
 def output_contract(draft: Draft, frame: Frame) -> None:
@@ -221,8 +221,8 @@ def output_contract(draft: Draft, frame: Frame) -> None:
     if "outputContract" not in frame.step:
         draft.own(frame.path)["outputContract"] = {"contractRef": reference}
         target = pointers.child(frame.pointer, "outputContract")
-        draft.places.made(target, origin)
-        draft.places.moved(pointers.child(target, "contractRef"), pointers.child(origin, "contractRef"))
+        draft.places.add_derived(target, origin)
+        draft.places.add_moved(pointers.child(target, "contractRef"), pointers.child(origin, "contractRef"))
     _take_output(draft, frame, "contractRef")
 
 
@@ -251,9 +251,9 @@ def output_hints(draft: Draft, frame: Frame) -> None:
         target = pointers.child(frame.pointer, "guidance")
         source = pointers.child(origin, "hints")
         if "guidance" not in frame.step:
-            draft.places.made(target, source)
+            draft.places.add_derived(target, source)
         for index, name in enumerate(names, start=len(guidance)):
-            draft.places.made(pointers.child(target, index), pointers.child(source, name))
+            draft.places.add_derived(pointers.child(target, index), pointers.child(source, name))
     _take_output(draft, frame, "hints")
 
 
@@ -281,7 +281,7 @@ def bare_rule(draft: Draft, frame: Frame) -> None:
         return
     if draft.allows(BARE_RULE, origin, CRITERIA, criteria, [criteria], step=frame.pointer):
         draft.own(frame.path)[CRITERIA] = [criteria]
-        draft.places.moved(frame.pointer + pointers.encode((CRITERIA, 0)), origin)
+        draft.places.add_moved(frame.pointer + pointers.encode((CRITERIA, 0)), origin)
 
 
 def rule_messages(draft: Draft, frame: Frame) -> None:
@@ -295,7 +295,7 @@ def rule_messages(draft: Draft, frame: Frame) -> None:
         if draft.allows(RULE_MESSAGE, origin, "rule without message", rule, after, step=frame.pointer):
             path = (*frame.path, CRITERIA, *wrapped, *tokens)
             draft.own(path)["message"] = message
-            draft.places.made(pointers.encode((*path, "message")), origin)
+            draft.places.add_derived(pointers.encode((*path, "message")), origin)
 
 
 MEMBER = "conditions"
@@ -406,7 +406,7 @@ def condition_reference(draft: Draft, frame: Frame, conditions: NamedConditions)
     loop = pointers.child(frame.pointer, "loop")
     if config is None:
         # Whatever the schema misses in the loop is missing because `while` could not be read.
-        draft.places.made(loop, origin)
+        draft.places.add_derived(loop, origin)
         return
     if draft.allows(CONDITION_REF, origin, "while", reference, config, step=frame.pointer):
         members = draft.own((*frame.path, "loop"))
@@ -415,7 +415,7 @@ def condition_reference(draft: Draft, frame: Frame, conditions: NamedConditions)
         members.update(limit)
         del draft.own(frame.path)["while"]
         for name in config:
-            draft.places.made(pointers.child(loop, name), origin)
+            draft.places.add_derived(pointers.child(loop, name), origin)
 
 
 def is_reference(value: object) -> bool:
@@ -534,14 +534,14 @@ def _head(frame: Frame) -> dict[str, Any]:
 def _record_places(draft: Draft, frame: Frame, loop_id: str | None, configures: bool) -> None:
     step = frame.step
     if "id" not in step and loop_id is not None:
-        draft.places.moved(pointers.child(frame.pointer, "id"), pointers.child(frame.origin, "loopId"))
+        draft.places.add_moved(pointers.child(frame.pointer, "id"), pointers.child(frame.origin, "loopId"))
     if "title" not in step:
-        draft.places.made(pointers.child(frame.pointer, "title"), frame.origin)
+        draft.places.add_derived(pointers.child(frame.pointer, "title"), frame.origin)
     if configures:
         loop = pointers.child(frame.pointer, "loop")
-        draft.places.made(loop, frame.origin)
-        draft.places.made(pointers.child(loop, "type"), pointers.child(frame.origin, "while"))
-        draft.places.moved(pointers.child(loop, "maxIterations"), pointers.child(frame.origin, "maxIterations"))
+        draft.places.add_derived(loop, frame.origin)
+        draft.places.add_derived(pointers.child(loop, "type"), pointers.child(frame.origin, "while"))
+        draft.places.add_moved(pointers.child(loop, "maxIterations"), pointers.child(frame.origin, "maxIterations"))
 
 
 def loop_condition(draft: Draft, frame: Frame, conditions: NamedConditions) -> None:
@@ -560,4 +560,4 @@ def body_object(draft: Draft, frame: Frame) -> None:
     origin = pointers.child(frame.origin, "body")
     if draft.allows(BODY_OBJECT, origin, "body", body, [body], step=frame.pointer):
         draft.own(frame.path)["body"] = [body]
-        draft.places.moved(frame.pointer + pointers.encode(("body", 0)), origin)
+        draft.places.add_moved(frame.pointer + pointers.encode(("body", 0)), origin)

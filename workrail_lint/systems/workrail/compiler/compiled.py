@@ -62,7 +62,7 @@ class Executable:
 
 
 class Passed:
-    """What all passes make of a definition, and the errors of C1 to C6 and of C7 to C12."""
+    """The result of all passes, with the errors of C1 to C6 and of C7 to C12."""
 
     __slots__ = ("executable", "index_errors", "resolve_errors", "resolved")
 
@@ -85,8 +85,8 @@ def run_passes(
 ) -> Passed:
     """All passes. `authored` are the nodes of the workflow's steps, if already made; the passes change them."""
     resolved, errors = resolve(workflow, catalog, overrides, authored, for_engine=for_engine)
-    executable, found = index_steps(workflow, resolved, catalog)
-    return Passed(resolved, executable, errors, found)
+    executable, index_errors = index_steps(workflow, resolved, catalog)
+    return Passed(resolved, executable, errors, index_errors)
 
 
 def resolve(
@@ -103,8 +103,8 @@ def resolve(
     """
     nodes, errors = expand_templates(authored or authored_nodes(workflow), catalog)
     steps = walk(nodes)
-    bound, found = resolve_bindings(steps, workflow.extension_points, overrides)
-    errors += found
+    bound, binding_errors = resolve_bindings(steps, workflow.extension_points, overrides)
+    errors += binding_errors
     applied = workflow.features if for_engine else list(dict.fromkeys(workflow.features))
     with_blocks = [node for node in steps if node.model.kind == "standard" and node.model.prompt_blocks is not None]
     unknown_features = apply_features(with_blocks, applied, workflow.features, catalog)
@@ -122,8 +122,8 @@ def index_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog) -> tup
     steps = walk(nodes)
     errors += check_contracts(steps, catalog)
     errors += check_assessments(steps, workflow.assessments)
-    index, found = resolve_loops(nodes, workflow.id)
-    return Executable(nodes, index), errors + found
+    index, loop_errors = resolve_loops(nodes, workflow.id)
+    return Executable(nodes, index), errors + loop_errors
 
 
 def compile_errors(workflow: Workflow, catalog: Catalog, overrides: dict[str, str], passed: Passed) -> list[Finding]:
@@ -140,8 +140,8 @@ def _repeats_features(workflow: Workflow) -> bool:
 
 def engine_errors_of(workflow: Workflow, catalog: Catalog, passed: Passed) -> list[Finding]:
     """The errors for which the engine rejects a workflow, of passes that were run as the engine runs them."""
-    found = distinct(passed.resolve_errors + passed.index_errors)
-    return design_only_errors(workflow, catalog) or [error for error in found if error.details.get("engine")]
+    all_errors = distinct(passed.resolve_errors + passed.index_errors)
+    return design_only_errors(workflow, catalog) or [error for error in all_errors if error.details.get("engine")]
 
 
 def distinct(errors: list[Finding]) -> list[Finding]:
@@ -172,7 +172,7 @@ class CompiledWorkflow:
         side: SideModel | None,
         warnings: list[tuple[str, str]],
         remarks: list[Finding],
-        judge: Callable[[], list[Finding]] | None,
+        find_engine_errors: Callable[[], list[Finding]] | None,
         plain_source: Callable[[], bool],
     ) -> None:
         self.model = model
@@ -181,7 +181,7 @@ class CompiledWorkflow:
         self.side = side
         self.warnings = warnings
         self.remarks = remarks  # errors for which neither target rejects the workflow
-        self._judge = judge
+        self._find_engine_errors = find_engine_errors
         self._plain_source = plain_source
         self._resolved = resolved
         self._executable = executable
@@ -249,7 +249,7 @@ class CompiledWorkflow:
             self.side,
             self.warnings,
             self.remarks,
-            self._judge,
+            self._find_engine_errors,
             self._plain_source,
         )
 
@@ -305,7 +305,7 @@ class CompiledWorkflow:
 
         Computed on demand, because a caller that only runs the IR does not need it.
         """
-        return [] if self._judge is None else self._judge()
+        return [] if self._find_engine_errors is None else self._find_engine_errors()
 
     @cached_property
     def engine_hash(self) -> str | None:
@@ -339,35 +339,43 @@ def compile_definition(
     side: SideModel | None = None,
     warnings: list[tuple[str, str]] | None = None,
     normalized: dict[str, tuple[str, ...]] | None = None,
-    judge: Callable[[], list[Finding]] | None = None,
+    find_engine_errors: Callable[[], list[Finding]] | None = None,
     plain_source: Callable[[], bool] = lambda: False,
     passed: Passed | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Run the passes over a workflow that the schema accepts.
 
-    `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did. `judge`
-    gives the public engine's verdict on the document as it was written, and `plain_source` whether an ordinary encoder
-    is known to write the workflow in canonical form. `passed` is what the passes make of the workflow, if that is
-    known.
+    `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did.
+    `find_engine_errors` returns the public engine's errors about the document as written, `plain_source` whether an
+    ordinary encoder is known to write the workflow in canonical form. `passed` is the result of the passes, if known.
     """
     overrides = overrides or {}
     passed = passed or run_passes(workflow, catalog, overrides)
-    resolved, executable, found = passed.resolved, passed.executable, passed.index_errors
+    resolved, executable, index_errors = passed.resolved, passed.executable, passed.index_errors
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
         authored = authored_nodes(workflow)
         nodes, of_probes = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
-        executable, found = index_steps(workflow, Resolved(nodes, resolved.bound), catalog)
-        found = of_probes + found
+        executable, index_errors = index_steps(workflow, Resolved(nodes, resolved.bound), catalog)
+        index_errors = of_probes + index_errors
     elif normalized:
-        executable, found = index_steps(workflow, resolved, catalog)
-    errors = distinct(passed.resolve_errors + found)
+        executable, index_errors = index_steps(workflow, resolved, catalog)
+    errors = distinct(passed.resolve_errors + index_errors)
     if any(map(prevents_compiling, errors)):
         return Err(errors)
     return Ok(
         CompiledWorkflow(
-            workflow, catalog, overrides, resolved, executable, side, warnings or [], errors, judge, plain_source
+            workflow,
+            catalog,
+            overrides,
+            resolved,
+            executable,
+            side,
+            warnings or [],
+            errors,
+            find_engine_errors,
+            plain_source,
         )
     )
 

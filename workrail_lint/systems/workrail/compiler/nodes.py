@@ -1,4 +1,4 @@
-"""What flows between the passes: steps, with their place and origin; and the builtins that a workflow names."""
+"""The data that flows between the passes: steps with their place and origin, and the builtins a workflow names."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ BUDGET_EXCEEDED = "INJECTED_TEXT_BUDGET_EXCEEDED"
 
 
 class _FeatureItems:
-    """What features add at the end of a section, rendered once for each number that its first item gets."""
+    """The items that features append to a section, rendered once for each number of the first item."""
 
     __slots__ = ("_items", "_parts", "_rendered")
 

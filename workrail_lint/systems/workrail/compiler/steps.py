@@ -248,11 +248,11 @@ def expand_virtual(nodes: Nodes, workflow_id: str) -> tuple[Nodes, list[Finding]
             errors += inner_errors
             if inner is not node.body:
                 node = node.replaced(body=inner)
-        for made in (node, *(() if node.is_loop else _virtual_steps(node))):
-            if made.id and made.id in seen:
-                errors.append(_collision(made, seen[made.id], workflow_id))
-            seen.setdefault(made.id, made)
-            result.append(made)
+        for step in (node, *(() if node.is_loop else _virtual_steps(node))):
+            if step.id and step.id in seen:
+                errors.append(_collision(step, seen[step.id], workflow_id))
+            seen.setdefault(step.id, step)
+            result.append(step)
     return tuple(result), errors
 
 
@@ -358,7 +358,7 @@ class Loop:
 
     @property
     def config(self) -> LoopConfig:
-        """What repeats the body and when it stops."""
+        """The loop configuration: what repeats the body and when it stops."""
         model = self.node.model
         assert model.kind == "loop"
         return model.loop

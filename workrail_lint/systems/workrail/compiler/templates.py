@@ -59,11 +59,11 @@ def _expand(node: Node, catalog: Catalog, errors: list[Finding]) -> list[Node]:
         return [node]
     steps: list[Node] = []
     for step in routine.definition["steps"]:
-        made = _instantiate(node, step, routine, call.args)
-        if isinstance(made, Finding):
-            errors.append(made)
+        expanded = _instantiate(node, step, routine, call.args)
+        if isinstance(expanded, Finding):
+            errors.append(expanded)
             return [node]
-        steps.append(made)
+        steps.append(expanded)
     return steps
 
 
@@ -181,13 +181,13 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
 
 
 def _field_missing(node: Node, routine: Routine, step_id: str, field: str) -> Finding:
-    shown = quoted(step_id) if step_id else "(missing id)"
+    label = quoted(step_id) if step_id else "(missing id)"
     return compile_error(
         "TEMPLATE_EXPAND_FAILED",
         "routine-step-no-prompt",
         _PASS,
         node,
-        f"{step_label(node)}: step {shown} of routine {quoted(routine.routine_id)} has no {field}; "
+        f"{step_label(node)}: step {label} of routine {quoted(routine.routine_id)} has no {field}; "
         "a routine's steps need an id, a title and a plain prompt",
         f"{node.pointer}/templateCall/templateId",
         details={"cause": "ROUTINE_FIELD_MISSING", "routineId": routine.routine_id, "field": field},

@@ -38,7 +38,7 @@ _Resolve: TypeAlias = Callable[[str, str], str]
 
 
 class Bound:
-    """What the pass found: the slots that were used, and those that the project overrides."""
+    """The slots that were used, and those that the project overrides."""
 
     __slots__ = ("overrides", "resolved")
 

@@ -125,7 +125,7 @@ def _mermaid_cluster(cluster: _Cluster, indent: str) -> Iterable[str]:
 
 
 def _mermaid_label(*texts: str) -> str:
-    escaped = (_MERMAID_SPECIAL.sub(lambda found: f"#{ord(found[0])};", line) for line in _lines(texts))
+    escaped = (_MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", line) for line in _lines(texts))
     return '"' + "<br/>".join(escaped) + '"'
 
 

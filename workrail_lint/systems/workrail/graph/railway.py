@@ -447,8 +447,8 @@ def _block_data(block: Block) -> Data:
         case Card():
             return {"kind": "step", "id": block.id, "title": block.title}
         case Group():
-            shown = {"kind": block.kind, "id": block.id, "title": block.title, "note": block.note}
-            return {**shown, "bound": block.bound, "items": tree_data(block.items)}
+            heading = {"kind": block.kind, "id": block.id, "title": block.title, "note": block.note}
+            return {**heading, "bound": block.bound, "items": tree_data(block.items)}
         case Branch():
             return {"kind": "branch", "text": branch_text(block), "items": tree_data(block.items)}
         case Switch():

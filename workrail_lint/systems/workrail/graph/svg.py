@@ -71,12 +71,12 @@ def svg(drawing: Layout, name: str) -> str:
 def path(points: Sequence[Point], radius: int = _RADIUS) -> str:
     """A line through points with round corners, as the data of an SVG path."""
     first, last = points[0], points[-1]
-    made = [f"M{first.x} {first.y}"]
+    parts = [f"M{first.x} {first.y}"]
     for before, at, after in zip(points, points[1:], points[2:], strict=False):
         room = min(radius, _distance(before, at) // 2, _distance(at, after) // 2)
         start, end = _towards(at, before, room), _towards(at, after, room)
-        made.append(f"L{start.x} {start.y}Q{at.x} {at.y} {end.x} {end.y}")
-    return f"{''.join(made)}L{last.x} {last.y}"
+        parts.append(f"L{start.x} {start.y}Q{at.x} {at.y} {end.x} {end.y}")
+    return f"{''.join(parts)}L{last.x} {last.y}"
 
 
 def _distance(a: Point, b: Point) -> int:
@@ -97,20 +97,20 @@ def _rail(rail: Rail) -> str:
 
 def _card(node: Node) -> str:
     step = node.card.step
-    found = [] if node.card.delegation is not None else notes(step)
+    badges = [] if node.card.delegation is not None else notes(step)
     titles = (
         f'<text class="t" x="{node.x + 14}" y="{node.y + 20 + TITLE_LINE * number}">{markup(line)}</text>'
         for number, line in enumerate(node.lines)
     )
     under = node.y + node.h - 11
     about = _about(node)
-    hint = "\n".join(map(markup, (node.id, *(note.text for note in found))))
+    hint = "\n".join(map(markup, (node.id, *(note.text for note in badges))))
     return (
         f"<g><title>{hint}</title>"
         f'<rect class="card" x="{node.x}" y="{node.y}" width="{node.w}" height="{node.h}" rx="9"/>'
         f'<rect class="edge e-{step.provenance.source}" x="{node.x}" y="{node.y + 6}" width="4" height="{node.h - 12}" '
         f'rx="2"/>{"".join(titles)}<text class="id" x="{node.x + 14}" y="{under}">'
-        f"{markup(_shortened(about, node.w - 30 - 20 * len(found)))}</text>{''.join(_icons(node, found))}</g>"
+        f"{markup(_shortened(about, node.w - 30 - 20 * len(badges)))}</text>{''.join(_icons(node, badges))}</g>"
     )
 
 
@@ -130,9 +130,9 @@ def _shortened(text: str, room: int) -> str:
     return fitted(text, room, lambda part: pixels(part, 12), 1)[0]
 
 
-def _icons(node: Node, found: list[Note]) -> Iterable[str]:
+def _icons(node: Node, badges: list[Note]) -> Iterable[str]:
     x = node.x + node.w - 10
-    for note in reversed(found):
+    for note in reversed(badges):
         x -= 18
         yield f'<path class="note" transform="translate({x} {node.y + node.h - 22})" d="{_ICONS[note.kind]}"/>'
 

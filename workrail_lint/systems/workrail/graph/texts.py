@@ -61,12 +61,12 @@ def fitted(text: str, room: int, width: Width = columns, most: int = MOST_LINES)
     lines, line, used, blank = [], "", 0, width(" ")
     for word in clean(text).split(" "):
         for piece in _pieces(word, room, width):
-            taken = width(piece)
-            if line and used + blank + taken > room:
+            needed = width(piece)
+            if line and used + blank + needed > room:
                 lines.append(line)
-                line, used = piece, taken
+                line, used = piece, needed
             else:
-                line, used = (f"{line} {piece}", used + blank + taken) if line else (piece, taken)
+                line, used = (f"{line} {piece}", used + blank + needed) if line else (piece, needed)
             if len(lines) > most:
                 break
     lines.append(line)
@@ -84,11 +84,11 @@ def _pieces(word: str, room: int, width: Width) -> list[str]:
         return [word]
     pieces, piece, used = [], "", 0
     for character in word:
-        taken = width(character)
-        if piece and used + taken > room:
+        needed = width(character)
+        if piece and used + needed > room:
             pieces.append(piece)
             piece, used = "", 0
-        piece, used = piece + character, used + taken
+        piece, used = piece + character, used + needed
     return [*pieces, piece]
 
 

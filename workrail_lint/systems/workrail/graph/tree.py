@@ -154,12 +154,12 @@ class _Builder:
 
     def _blocks(self, items: list[_Item], depth: int) -> tuple[Block, ...]:
         """Items without a condition stand alone; runs of neighbours that share one become a branch."""
-        found: list[tuple[Block, frozenset[str]]] = []
+        blocks: list[tuple[Block, frozenset[str]]] = []
         at = 0
         while at < len(items):
             item = items[at]
             if not item.conditions:
-                found.append((item.block, item.sets))
+                blocks.append((item.block, item.sets))
                 at += 1
                 continue
             end = at + 1 if depth >= _DEEPEST else max(_run_end(items, at, c) for c in item.conditions.items())
@@ -167,19 +167,19 @@ class _Builder:
             shared = _shared(run)
             sets = frozenset[str]().union(*(each.sets for each in run))
             _leave_out(run, shared)
-            found.append((Branch(tuple(shared.values()), self._blocks(run, depth + 1)), sets))
+            blocks.append((Branch(tuple(shared.values()), self._blocks(run, depth + 1)), sets))
             at = end
-        return self._lanes(found)
+        return self._lanes(blocks)
 
     def _lanes(self, blocks: list[tuple[Block, frozenset[str]]]) -> tuple[Block, ...]:
         """Neighbouring branches that exclude each other stand side by side."""
-        found: list[Block] = []
+        merged: list[Block] = []
         at = 0
         while at < len(blocks):
             block, sets = blocks[at]
             at += 1
             if not isinstance(block, Branch):
-                found.append(block)
+                merged.append(block)
                 continue
             lanes, asked = {_key(block): block}, variables(*block.conditions)
             while at < len(blocks):
@@ -199,8 +199,8 @@ class _Builder:
                     break
                 sets |= other_sets
                 at += 1
-            found.append(self._switch(tuple(lanes.values())) if len(lanes) > 1 else block)
-        return tuple(found)
+            merged.append(self._switch(tuple(lanes.values())) if len(lanes) > 1 else block)
+        return tuple(merged)
 
     def _switch(self, lanes: tuple[Branch, ...]) -> Switch:
         return Switch(_subject(lanes), lanes, self._is_complete(lanes))
@@ -225,12 +225,12 @@ class _Builder:
 
 def variables_set(analysis: Analysis) -> dict[str, frozenset[str]]:
     """The variables that each step is told to set, by step id."""
-    found: dict[str, set[str]] = {}
+    names_by_step: dict[str, set[str]] = {}
     for name in analysis.by_name:
-        for made in analysis.setters(name):
-            if made.step is not None:
-                found.setdefault(analysis.steps[made.step].id, set()).add(name)
-    return {step: frozenset(names) for step, names in found.items()}
+        for setter in analysis.setters(name):
+            if setter.step is not None:
+                names_by_step.setdefault(analysis.steps[setter.step].id, set()).add(name)
+    return {step: frozenset(names) for step, names in names_by_step.items()}
 
 
 def cards(blocks: Sequence[Block]) -> list[Card]:

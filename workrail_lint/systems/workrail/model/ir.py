@@ -33,7 +33,7 @@ ProgramStep: TypeAlias = "PromptStep | RepeatingStep | DelegatingStep"
 
 
 class BindingValues(Node):
-    """What the slots of the workflow are bound to."""
+    """The bindings of the workflow's slots."""
 
     resolved: dict[str, Any]
     overrides: dict[str, Any]
@@ -274,7 +274,7 @@ class RequiredContract(Node):
 
 
 class StepOutput(Node):
-    """What a step has to submit besides notes."""
+    """The required submission of a step besides notes."""
 
     contract: RequiredContract | None = None
     assessments: RequiredAssessments | None = None

@@ -1,4 +1,4 @@
-"""What the nodes of a workflow can do besides holding members: the bases of the generated classes."""
+"""Behaviour of the nodes of a workflow: the base classes of the generated ones, which hold the members."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def step_name(ident: str, pointer: str) -> str:
 
 
 class WorkflowNode(Node):
-    """What a workflow can do."""
+    """Base of a workflow."""
 
     steps: Sequence[Step]
     damaged_members: frozenset[str] = frozenset()  # with something of a wrong type outside of single steps
@@ -92,7 +92,7 @@ class WorkflowNode(Node):
 
 
 class StepNode(Node):
-    """What steps of every kind can do."""
+    """Base of all steps."""
 
     id: str
     run_condition: Condition | None
@@ -174,7 +174,7 @@ class StepNode(Node):
 
 
 class StandardNode(StepNode):
-    """What a standard step can do."""
+    """Base of a standard step."""
 
     kind: Literal["standard"] = "standard"
     output_contract: OutputContract | None
@@ -236,7 +236,7 @@ class StandardNode(StepNode):
 
 
 class LoopNode(StepNode):
-    """What a loop can do."""
+    """Base of a loop."""
 
     kind: Literal["loop"] = "loop"
     loop: LoopConfig
@@ -267,7 +267,7 @@ class LoopNode(StepNode):
 
 
 class ParallelNode(StepNode):
-    """What a parallel step can do."""
+    """Base of a parallel step."""
 
     kind: Literal["parallel"] = "parallel"
     parallel_delegations: Sequence[Delegation]
@@ -292,7 +292,7 @@ def _gate_condition(confirmation: Any) -> Iterator[Condition]:
 
 
 class PromptBlocksNode(Node):
-    """What prompt blocks can do."""
+    """Base of prompt blocks."""
 
     goal: PromptValue | None
     constraints: Sequence[PromptValue]
@@ -340,7 +340,7 @@ class CombinationNode(Node):
 
 
 class ConditionNode(Node):
-    """What a condition can do."""
+    """Base of a condition."""
 
     and_: Sequence[Condition]
     or_: Sequence[Condition]
@@ -353,7 +353,7 @@ class ConditionNode(Node):
 
     @cached_property
     def role(self) -> Role:
-        """Return what it decides."""
+        """The decision that depends on it."""
         top = self.top
         return _ROLES.get(f"{type(top.parent).__name__}.{top.key}") or _ROLES[top.key]
 

@@ -1,4 +1,4 @@
-"""What a compiled workflow and its steps can do besides holding their members."""
+"""Behaviour of a compiled workflow and its steps: the base classes of the generated ones, which hold the members."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GATE_MARK = "#gate"
 
 
 class ProgramNode(Node):
-    """What a compiled workflow can do."""
+    """Base of a compiled workflow."""
 
     steps: Sequence[ProgramStep]
     capabilities: Any
@@ -50,7 +50,7 @@ class ProgramNode(Node):
 
 
 class ProgramStepNode(Node):
-    """What steps of every type can do. What only some of them have is empty in the others."""
+    """Base of all steps. Members that only some types have are empty in the others."""
 
     id: str
     title: str
@@ -77,7 +77,7 @@ class ProgramStepNode(Node):
 
     @property
     def criteria(self) -> Any:
-        """What the notes have to satisfy."""
+        """The criteria for the notes."""
         return None
 
     @property
@@ -123,7 +123,7 @@ class ProgramStepNode(Node):
 
 
 class RepeatingStepNode(ProgramStepNode):
-    """What a loop can do."""
+    """Base of a loop."""
 
     loop: Repetition
 
@@ -138,7 +138,7 @@ class RepeatingStepNode(ProgramStepNode):
 
 
 class PromptStepNode(ProgramStepNode):
-    """What a step can do that the agent works on."""
+    """Base of a step that the agent works on."""
 
     output: StepOutput
 

@@ -59,7 +59,7 @@ class ArtifactSource(Node):
 
 
 class AssessmentConsequence(Node):
-    """What happens when an assessment comes out a certain way."""
+    """The consequence of an assessment result."""
 
     when: ConsequenceTrigger
     effect: ConsequenceAction
@@ -116,7 +116,7 @@ class ConfirmationGate(Node):
 
 
 class ConsequenceAction(Node):
-    """What the result leads to."""
+    """The action that the result triggers."""
 
     kind: Literal["require_followup"] | None = None
     guidance: str = ""
@@ -185,7 +185,7 @@ class FunctionParameter(Node):
 
 
 class LoopConfig(Node):
-    """What repeats the body and when it stops. Members that belong to another type are ignored."""
+    """The repetition of the body and its end. Members that belong to another type are ignored."""
 
     type: LoopType | None = None
     max_iterations: float | None = None

@@ -15,9 +15,9 @@ from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
+from workrail_lint.systems.workrail.rules.rule_needs import BRACES, CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.rules.variable_verdicts import Judge, judge_unread
-from workrail_lint.systems.workrail.rules.workflow_facts import BRACES, CONDITIONS
 
 # What reads variables.
 _READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))

@@ -25,8 +25,8 @@ from workrail_lint.systems.workrail.model.workflow import (
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
+from workrail_lint.systems.workrail.rules.rule_needs import condition_facts
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import condition_facts
 from workrail_lint.systems.workrail.step_place import StepPlace
 
 _MIRRORS = ("confidence", "score")

@@ -14,6 +14,7 @@ from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, KnownDomain
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Decision, Use
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
 from workrail_lint.systems.workrail.analysis.flow import LoopFacts
 from workrail_lint.systems.workrail.analysis.logic import (
@@ -25,7 +26,6 @@ from workrail_lint.systems.workrail.analysis.logic import (
     impossible,
     nearest_name,
 )
-from workrail_lint.systems.workrail.analysis.records import AUTHORED, Decision, Use
 from workrail_lint.systems.workrail.condition_logic import compare, is_structure, lenient_equal, normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import WorkflowContext

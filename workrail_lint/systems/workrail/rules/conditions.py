@@ -19,8 +19,8 @@ from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons, i
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import ConditionRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.prose import label, listing, value_at
+from workrail_lint.systems.workrail.rules.rule_needs import UNUSUAL_CONDITION, condition_facts, from_named_condition
 from workrail_lint.systems.workrail.rules.samples import step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import UNUSUAL_CONDITION, condition_facts, from_named_condition
 from workrail_lint.systems.workrail.step_place import StepPlace, members
 
 # Common wrong spellings, by the operator they mean.

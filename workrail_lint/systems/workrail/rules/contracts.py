@@ -19,8 +19,8 @@ from workrail_lint.systems.workrail.compat.normalize import OUTPUT_CONTRACT, OUT
 from workrail_lint.systems.workrail.model.workflow import OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, listing, step_members, value_at
+from workrail_lint.systems.workrail.rules.rule_needs import DESIGN_FORM
 from workrail_lint.systems.workrail.rules.samples import step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import DESIGN_FORM
 from workrail_lint.systems.workrail.step_place import StepPlace
 
 ASSESSMENT = "wr.contracts.assessment"

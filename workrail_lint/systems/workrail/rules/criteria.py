@@ -17,7 +17,7 @@ from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy
 from workrail_lint.systems.workrail.condition_logic import LOGIC
 from workrail_lint.systems.workrail.criteria_schema import problems
-from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement, judge
+from workrail_lint.systems.workrail.evidence_score import EvidenceEvaluation, evaluate_evidence
 from workrail_lint.systems.workrail.model.nodes import CombinationNode
 from workrail_lint.systems.workrail.model.workflow import (
     AllCriteria,
@@ -66,14 +66,14 @@ class Criteria:
         return not isinstance(self.value, CombinationNode)
 
     @cached_property
-    def judgement(self) -> EvidenceJudgement:
-        return judge(self.value, self.pointer)
+    def evaluation(self) -> EvidenceEvaluation:
+        return evaluate_evidence(self.value, self.pointer)
 
     @cached_property
     def verdicts(self) -> list[str]:
         """Return the names of what is wrong with them as evidence; none if they do not decide or can't be evaluated."""
         count = self.decides and not self._is_broken
-        return [verdict.value for verdict in self.judgement.verdicts] if count else []
+        return [verdict.value for verdict in self.evaluation.verdicts] if count else []
 
     @property
     def _is_broken(self) -> bool:
@@ -81,7 +81,7 @@ class Criteria:
         for rule in self.rules:
             if rule.type in ("contains", "schema") and MEMBERS[rule.type][0] not in rule:
                 return True
-        return any(leaf.leaf_class.value == "INVALID" for leaf in self.judgement.leaves)
+        return any(leaf.leaf_class.value == "INVALID" for leaf in self.evaluation.leaves)
 
 
 @lru_cache(maxsize=4)

@@ -20,8 +20,8 @@ from workrail_lint.systems.workrail.model.nodes import CombinationNode
 from workrail_lint.systems.workrail.model.workflow import Step, ValidationRule
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.rule_needs import BRACES, UNSURE_START, variables
 from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import BRACES, UNSURE_START, variables
 
 _VERDICT = "wr.contracts.review_verdict"
 _GUIDANCE_BYTES, _ISSUE_BYTES = 950, 512

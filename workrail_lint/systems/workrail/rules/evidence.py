@@ -10,7 +10,7 @@ from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
-from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
+from workrail_lint.systems.workrail.evidence_score import EvidenceEvaluation
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria import Criteria, all_criteria, checked
 from workrail_lint.systems.workrail.rules.prose import label
@@ -58,12 +58,12 @@ class _EvidenceRule(WorkflowRule):
         strict = self.raised and workflow.options.get("evidence") == "strict"
         for criteria in all_criteria(workflow):
             if self.name in criteria.verdicts:
-                judgement = criteria.judgement
-                place = judgement.bypass if self.name == "criteria-or-bypass" else criteria.pointer
+                evaluation = criteria.evaluation
+                place = evaluation.bypass if self.name == "criteria-or-bypass" else criteria.pointer
                 report(
                     place or criteria.pointer,
-                    f"{label(criteria.step)}: {self.verdict(judgement.cheap)}; "
-                    f"{_improvement(criteria, judgement, workflow)}",
+                    f"{label(criteria.step)}: {self.verdict(evaluation.cheap)}; "
+                    f"{_improvement(criteria, evaluation, workflow)}",
                     severity=Severity.ERROR if strict else None,
                 )
 
@@ -72,15 +72,15 @@ class _EvidenceRule(WorkflowRule):
         raise NotImplementedError
 
 
-def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: WorkflowContext) -> str:
+def _improvement(criteria: Criteria, evaluation: EvidenceEvaluation, workflow: WorkflowContext) -> str:
     """Return one thing to do: use a contract for such a step, require evidence, or require a length."""
     title = criteria.step.title.lower()
     contract = fitting_contract(title, workflow)
     if contract is not None:
         return f"use the contract {contract}"
-    if judgement.score >= 3 and not judgement.has_floor:
+    if evaluation.score >= 3 and not evaluation.has_floor:
         return "add a length rule with min 200"
-    if judgement.bypass is not None:
+    if evaluation.bypass is not None:
         return "require evidence in every branch"
     idea = next((advice for words, advice in _IDEAS if re.search(words, title)), _FINDINGS)
     return f"require {idea}"

@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members, value_at
-from workrail_lint.systems.workrail.rules.workflow_facts import REFS
+from workrail_lint.systems.workrail.rules.rule_needs import REFS
 
 SUBAGENTS = "wr.features.subagent_guidance"
 MEMORY = "wr.features.memory_context"

@@ -22,14 +22,14 @@ from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label
-from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import (
+from workrail_lint.systems.workrail.rules.rule_needs import (
     PLAIN_ID,
     RESERVED_ID,
     RESERVED_NAME,
     SIMILAR_IDS,
     folded,
 )
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace
 
 _LONGEST_EXPANDED = 128
@@ -128,7 +128,7 @@ class WorkflowIdReserved(WorkflowRule):
         return workflow.source_kind != "bundled" and workflow.id.startswith("wr.")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if identity.judge(workflow.id, workflow.source_kind) is not IdVerdict.RESERVED:
+        if identity.verdict_of_id(workflow.id, workflow.source_kind) is not IdVerdict.RESERVED:
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
         message = f"id {quoted(workflow.id)} is reserved: only bundled workflows can use the namespace wr"

@@ -25,8 +25,7 @@ from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label
-from workrail_lint.systems.workrail.rules.samples import step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import (
+from workrail_lint.systems.workrail.rules.rule_needs import (
     CARRIAGE_RETURN,
     DELIVERED,
     DESIGN_FORM,
@@ -37,6 +36,7 @@ from workrail_lint.systems.workrail.rules.workflow_facts import (
     UNCOUNTED,
     VERDICT,
 )
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _DEPRECATED = ("hasValidation", "askForFiles")
 _PLACEHOLDERS = frozenset({"todo", "tbd", "fixme", "xxx", "placeholder", "description", "name", "..."})

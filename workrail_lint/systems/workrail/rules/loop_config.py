@@ -16,8 +16,8 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.model.workflow import LoopStep
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext
+from workrail_lint.systems.workrail.rules.rule_needs import artifact_source, move_inline, number_of_rounds
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import artifact_source, move_inline, number_of_rounds
 from workrail_lint.systems.workrail.step_place import StepPlace, choices
 
 # The schema's bounds of maxIterations and count.

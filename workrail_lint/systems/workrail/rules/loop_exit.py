@@ -13,8 +13,7 @@ from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import ArtifactSource, LoopStep, OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, mentions
-from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import (
+from workrail_lint.systems.workrail.rules.rule_needs import (
     ARTIFACT,
     CONTEXT,
     LOOP,
@@ -28,6 +27,7 @@ from workrail_lint.systems.workrail.rules.workflow_facts import (
     steps_after,
     synthesis_decision,
 )
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
 
 _OTHER_CHECKS = ("outputContract", "assessmentRefs", "validationCriteria", "runCondition")
 _AGAIN = {"var": "openFindings", "gt": 0}

@@ -17,8 +17,8 @@ from workrail_lint.systems.workrail.model.workflow import LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import LoopRule, Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prompt_parts import SUBSTITUTED_FIELDS
 from workrail_lint.systems.workrail.rules.prose import expressions, label, step_members, text_index
+from workrail_lint.systems.workrail.rules.rule_needs import LOOP, synthesis_decision, variables
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import LOOP, synthesis_decision, variables
 
 # The decisions, and the stem that all forms of the word share.
 _STEMS = {"continue": "continu", "stop": "stop"}

@@ -22,7 +22,7 @@ from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFr
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, listing, text_at, value_at
-from workrail_lint.systems.workrail.rules.workflow_facts import LONG_PROMPT, MAX_PROMPT
+from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT
 
 _NEAR = MAX_PROMPT * 9 // 10
 

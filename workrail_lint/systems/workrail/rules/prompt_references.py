@@ -23,7 +23,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, excerpt, label, mentions
-from workrail_lint.systems.workrail.rules.workflow_facts import WORKSPACE, condition_facts, number_of_rounds
+from workrail_lint.systems.workrail.rules.rule_needs import WORKSPACE, condition_facts, number_of_rounds
 
 _NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
 _LIST_NUMBER = Pattern(  # at the start of a line

@@ -30,7 +30,7 @@ from workrail_lint.systems.workrail.rules.prose import (
     sentences,
     text_index,
 )
-from workrail_lint.systems.workrail.rules.workflow_facts import (
+from workrail_lint.systems.workrail.rules.rule_needs import (
     DECORATED_NAME,
     ENGINE_VOICE,
     LONG_SENTENCE,

@@ -23,8 +23,8 @@ from workrail_lint.findings import Finding, Fix, Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.rule_needs import ODD_NUMBERS
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import ODD_NUMBERS
 from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace, elsewhere, other_step_shapes
 
 _LONGEST_SHOWN = 40

@@ -22,8 +22,8 @@ from workrail_lint.systems.workrail.model.workflow import Step, WorkflowReferenc
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.characters import CONTROL
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts, text_index
+from workrail_lint.systems.workrail.rules.rule_needs import HOME_PATH, LEAST_RARE, LONG_TOKEN, long_tokens
 from workrail_lint.systems.workrail.rules.samples import workflow
-from workrail_lint.systems.workrail.rules.workflow_facts import HOME_PATH, LEAST_RARE, LONG_TOKEN, long_tokens
 
 
 class IdNullByte(WorkflowRule):

@@ -24,9 +24,9 @@ from workrail_lint.systems.workrail.rules import characters
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.characters import BIDI_CHARACTERS, INVISIBLE_CHARACTERS
 from workrail_lint.systems.workrail.rules.prose import expressions, has_braces, label, value_at
+from workrail_lint.systems.workrail.rules.rule_needs import character_kinds
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 from workrail_lint.systems.workrail.rules.walk import conditions_of
-from workrail_lint.systems.workrail.rules.workflow_facts import character_kinds
 
 _CONTROL = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f"
 _TAGS = "\U000e0000-\U000e007f"

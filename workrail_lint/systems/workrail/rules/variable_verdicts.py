@@ -15,6 +15,16 @@ from typing import Any
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
+    CERTAIN,
+    FOREIGN,
+    MENTIONED,
+    UNDELIVERED,
+    Decision,
+    Definition,
+    Mention,
+    Use,
+)
 from workrail_lint.systems.workrail.analysis.domains import LIST
 from workrail_lint.systems.workrail.analysis.logic import (
     BOUNDS,
@@ -28,16 +38,6 @@ from workrail_lint.systems.workrail.analysis.logic import (
     nearest_name,
 )
 from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede, surely_precedes
-from workrail_lint.systems.workrail.analysis.records import (
-    CERTAIN,
-    FOREIGN,
-    MENTIONED,
-    UNDELIVERED,
-    Decision,
-    Definition,
-    Mention,
-    Use,
-)
 from workrail_lint.systems.workrail.condition_logic import LOGIC, is_structure
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import WorkflowContext

@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.model.workflow import AuditConfig, Step, Syn
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, value_at
-from workrail_lint.systems.workrail.rules.workflow_facts import MAX_PROMPT
+from workrail_lint.systems.workrail.rules.rule_needs import MAX_PROMPT
 
 _MAX_CONFIG_PROMPT = 4096
 _MAX_ID = 64

@@ -43,12 +43,12 @@ def distinct_texts(parts: Sequence[str], named: Sequence[str]) -> Iterator[str] 
         next(letter for letter in (*_FOREIGN_LETTERS, *map(chr, range(0x2460, 0x24FF))) if letter not in letters)
     )
     automaton = _Automaton([part for part in map(normal_text, parts) if part], words)
-    found: dict[_State, str] = {_State("", frozenset(), frozenset(), ""): ""}
+    texts: dict[_State, str] = {_State("", frozenset(), frozenset(), ""): ""}
     ready: list[str] = []
-    waiting = deque(found)
+    waiting = deque(texts)
     while waiting:
         state = waiting.popleft()
-        text = found[state]
+        text = texts[state]
         # One that begins or ends with white space is read as another one.
         if text and js.trim(text) == text:
             ready.append(text)
@@ -56,10 +56,10 @@ def distinct_texts(parts: Sequence[str], named: Sequence[str]) -> Iterator[str] 
             if not text and js.is_blank(letter):
                 continue
             following = automaton.after(state, letter)
-            if following not in found:
-                if len(found) >= _MAX_STATES:
+            if following not in texts:
+                if len(texts) >= _MAX_STATES:
                     return None
-                found[following] = text + letter
+                texts[following] = text + letter
                 waiting.append(following)
     return iter(ready)
 
@@ -153,17 +153,17 @@ def _operands(comparisons: Iterable[Comparison]) -> Iterator[Any]:
 
 def _parts(comparisons: Iterable[Comparison]) -> list[str]:
     """Return what strings are searched for, without what all of them have."""
-    found = [
+    parts = [
         normal_text(js.text(each.operand))
         for each in comparisons
         if each.operator in TEXTUAL and each.operand is not None
     ]
-    return [part for part in dict.fromkeys(found) if part]
+    return [part for part in dict.fromkeys(parts) if part]
 
 
-def _foreign(taken: Iterable[str]) -> tuple[str, str]:
+def _foreign(texts: Iterable[str]) -> tuple[str, str]:
     """Two strings unlike all that are named, none of which is part of one of them or has one as its part."""
-    named = [text for text in map(normal_text, taken) if text]
+    named = [text for text in map(normal_text, texts) if text]
 
     def is_free(word: str) -> bool:
         return not any(word in text or text in word for text in named)
@@ -220,14 +220,14 @@ def _plain(number: int | float) -> int | float:
     return int(number) if is_whole else number
 
 
-def _spellings(number: float, taken: set[str]) -> Iterator[str]:
+def _spellings(number: float, existing: set[str]) -> Iterator[str]:
     """Strings that convert to the number: its usual spelling, and one that is none of the taken ones."""
     sign = "-" if number < 0 else ""
     digits = "1e400" if math.isinf(number) else js.number_text(abs(number))
     yield sign + digits
     if digits.isdigit():
         yield f"{sign}{digits}.0"
-    while f"{sign}{digits}" in taken:
+    while f"{sign}{digits}" in existing:
         digits = f"0{digits}"
     yield sign + digits
 

@@ -1,9 +1,9 @@
-"""What questions and answers are made of: conditions as trees whose leaves are comparisons, each of them one object
-however often it is written down, and what variables may hold.
+"""Questions and answers of the solver: conditions as trees whose leaves are comparisons (equal comparisons are one
+object), and the possible values of variables.
 
-And a short way to most answers: whether values that the conditions themselves name make them come out as wanted.
-Values that do are an answer. That none do is a proof only where no others have to be tried: the values of a variable
-are all known, or a condition names the one that it must have. Everything else is left to the search.
+Also a shortcut to most answers: try the values that the conditions themselves name. Values that satisfy them are an
+answer. If none do, that is a proof only where no other value needs to be tried: all values of a variable are known, or
+a condition names the one it must have. Everything else is left to the search.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UNSET = Unset()
 
 
 class Values(NamedTuple):
-    """What a variable may hold: the values we know of, whether there are others, and whether it may be unset."""
+    """The possible values of a variable: the known ones, whether there are others, and whether it may be unset."""
 
     values: tuple[Any, ...] = ()
     closed: bool = False

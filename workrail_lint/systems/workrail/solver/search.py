@@ -75,7 +75,7 @@ class Solver:
 
         `fixed` lies on top of the context whatever is set in it; `kept` are variables that must stay as they are.
         """
-        return self.judge(
+        return self.decide(
             [(self._expression(condition), wanted) for condition, wanted in wishes], context, fixed, kept, self._limits
         )
 
@@ -94,14 +94,14 @@ class Solver:
 
     def classes(self, wishes: Sequence[Wish]) -> dict[str, list[Any]]:
         """For each variable of some conditions, one value for each way in which they can tell values apart."""
-        found: dict[str, dict[Comparison, None]] = {}
+        comparisons: dict[str, dict[Comparison, None]] = {}
         for condition, _ in wishes:
             expression = self._expression(condition)
             for leaf in expression.leaves if expression is not None else ():
-                found.setdefault(leaf.variable, {})[leaf] = None
+                comparisons.setdefault(leaf.variable, {})[leaf] = None
         return {
             name: list(_Variable(name, tuple(leaves), UNSET, self._limits.get(name, ANYTHING)).options(self).values())
-            for name, leaves in found.items()
+            for name, leaves in comparisons.items()
         }
 
     def _expression(self, condition: object) -> Expression | None:
@@ -111,7 +111,7 @@ class Solver:
             known = self._read[id(condition)] = (condition, read(condition))
         return known[1]
 
-    def judge(
+    def decide(
         self,
         wanted: Iterable[tuple[Expression | None, bool]],
         context: Mapping[str, Any] = _EMPTY,
@@ -273,20 +273,20 @@ class _Question:
 
     def answer(self, fixed: Mapping[str, Any]) -> Answer:
         options = {name: each.options(self._solver) for name, each in self._variables.items()}
-        found, is_cut = self._search(options)
-        if found is None:
+        values, is_cut = self._search(options)
+        if values is None:
             searched = {name for name, each in self._variables.items() if each.parts and not each.allowed.closed}
             if searched:
                 for name in searched:
                     options[name] = self._variables[name].options(self._solver, exhaustive=True)
-                found, is_cut = self._search(options)
-        if found is not None:
+                values, is_cut = self._search(options)
+        if values is not None:
             change = {
                 name: None if value is UNSET else value
-                for name, value in found.items()
+                for name, value in values.items()
                 if name not in fixed and not _same(value, self._variables[name].current)
             }
-            return Answer(POSSIBLE, found, change)
+            return Answer(POSSIBLE, values, change)
         return Answer(UNKNOWN if is_cut or self._may_be(options) else IMPOSSIBLE)
 
     def _may_be(self, options: dict[str, dict[_Vector, Any]]) -> bool:
@@ -300,14 +300,14 @@ class _Question:
         relaxed = {
             name: self._variables[name].relaxed(self._solver, each, loose[name]) for name, each in options.items()
         }
-        found, is_cut = self._search(relaxed, tolerant=True)
-        return found is not None or is_cut
+        values, is_cut = self._search(relaxed, tolerant=True)
+        return values is not None or is_cut
 
     def _search(
         self, options: dict[str, dict[_Vector, Any]], *, tolerant: bool = False
     ) -> tuple[dict[str, Any] | None, bool]:
         """Values for all variables, or none; and whether the search was given up."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         is_cut = False
         for parts, names in _components(self._parts, self._variables):
             group = _Group(parts, [self._variables[name] for name in names], options, tolerant)
@@ -316,8 +316,8 @@ class _Question:
             if solved is None:
                 # One group that can't be solved decides, whatever became of the others.
                 return None, group.is_cut
-            found |= solved
-        return {name: found[name] for name in self._variables}, is_cut
+            values |= solved
+        return {name: values[name] for name in self._variables}, is_cut
 
 
 def _components(parts: Sequence[_Part], variables: Mapping[str, _Variable]) -> list[tuple[list[_Part], list[str]]]:
@@ -332,15 +332,15 @@ def _components(parts: Sequence[_Part], variables: Mapping[str, _Variable]) -> l
         everyone += [name for name in names if name not in group_of]
         members[target] = everyone
         group_of |= dict.fromkeys(everyone, target)
-    found: dict[int, list[_Part]] = {}
+    parts_of: dict[int, list[_Part]] = {}
     constant: list[_Part] = []
     for part in parts:
         first = next(iter(part.expression.leaves), None)
         if first is None:
             constant.append(part)
         else:
-            found.setdefault(group_of[first.variable], []).append(part)
-    groups = [(found[number], members[number]) for number in found]
+            parts_of.setdefault(group_of[first.variable], []).append(part)
+    groups = [(parts_of[number], members[number]) for number in parts_of]
     return [(constant, []), *groups] if constant else groups
 
 

@@ -1,4 +1,4 @@
-"""What a pattern is made of and how little text satisfies it, folded from its postfix program."""
+"""The shortest match, spellings and letters of a pattern, folded from its postfix program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Spellings = tuple[str, ...] | None
 
 
 class Part:
-    """What is known about a part of a pattern."""
+    """The analysis of a part of a pattern."""
 
     __slots__ = ("ahead", "behind", "blank", "letters", "loose", "spelled", "widest", "width")
 
@@ -169,8 +169,8 @@ def _either(parts: list[Part]) -> Part:
 def _alternatives(parts: list[Spellings]) -> Spellings:
     if any(part is None for part in parts):
         return None
-    found = tuple(dict.fromkeys(text for part in parts for text in part or ()))
-    return found if len(found) <= _MAX_SPELLINGS else None
+    spellings = tuple(dict.fromkeys(text for part in parts for text in part or ()))
+    return spellings if len(spellings) <= _MAX_SPELLINGS else None
 
 
 def _repeat(part: Part, low: int, high: int | None) -> Part:

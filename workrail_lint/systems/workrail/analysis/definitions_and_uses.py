@@ -1,4 +1,4 @@
-"""What the analysis says about a workflow: plain records that point back into the source."""
+"""Records of the analysis (definitions, uses, domains), which point back into the source."""
 
 from __future__ import annotations
 

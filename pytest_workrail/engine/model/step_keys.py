@@ -176,9 +176,9 @@ class CompletedKeys:
     @classmethod
     def from_ordered(cls, keys: tuple[str, ...]) -> "CompletedKeys":
         """The set of keys that a reader has checked and found in collation order."""
-        made = cls(keys)
-        made._ordered = keys
-        return made
+        result = cls(keys)
+        result._ordered = keys
+        return result
 
     def in_order(self, check: Callable[[str], object]) -> tuple[str, ...]:
         """The keys in collation order; `check` sees each key the first time the order is asked for with it."""

@@ -1,4 +1,4 @@
-"""What tests find out about their goldens, and what a run may do about it."""
+"""Results of comparing goldens, and the policy that says what a run may write."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class GoldensOfTest:
 
 
 class Mode(str, Enum):
-    """What somebody asked for with `--workrail-golden`."""
+    """The value of `--workrail-golden`."""
 
     CHECK = "check"
     NEW = "new"
@@ -93,14 +93,14 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What was asked for, and whether this run may write at all."""
+    """The requested mode, and whether this run may write at all."""
 
     asked: Mode = Mode.CHECK
     may_write: bool = True
 
     @property
     def mode(self) -> Mode:
-        """What is done. A run that may not write compares, so that nothing approves itself."""
+        """The effective mode. A run that may not write only compares, so that no change approves itself."""
         return self.asked if self.may_write else Mode.CHECK
 
     def writes(self, status: GoldenStatus) -> bool:

@@ -1,4 +1,4 @@
-"""What is kept of a run: its trace, records beside the output folder, findings, golden, and the locks it shows."""
+"""The records of a run: its trace, files beside the output folder, findings, golden, and the locks it shows."""
 
 from __future__ import annotations
 
@@ -192,9 +192,9 @@ def _lane_isolation(run: RunEvidence) -> bool:
         lanes = fan_in.value["content"]["lanes"]
         counts: dict[str, set[str]] = {}
         for hashes in lanes.values():
-            for path, found in hashes.items():
-                counts.setdefault(path, set()).add(found)
-        if "BC705" not in run.codes and any(len(found) > 1 for found in counts.values()):
+            for path, digest in hashes.items():
+                counts.setdefault(path, set()).add(digest)
+        if "BC705" not in run.codes and any(len(digest) > 1 for digest in counts.values()):
             return True
     return False
 

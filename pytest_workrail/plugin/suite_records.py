@@ -1,4 +1,4 @@
-"""What one machine saw of a suite, written to a folder or a page; `workrail-test combine` puts several together."""
+"""Records of a suite on one machine, written to a folder or a page; `workrail-test combine` merges several."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pytest_workrail.coverage.plugin import CoveragePlugin
 from pytest_workrail.coverage.report import document
 from pytest_workrail.golden.document import story_value
 from pytest_workrail.golden.files import ENDING, PENDING
+from pytest_workrail.golden.golden_records import GoldenStatus
 from pytest_workrail.golden.pending import PendingChanges, pending_data
 from pytest_workrail.golden.plugin import goldens_of
-from pytest_workrail.golden.records import GoldenStatus
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
 from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
@@ -61,10 +61,10 @@ def _is_path_inside(value: Any) -> bool:
 def _is_literal(value: Any) -> bool:
     """Return whether a text can stand where a test has its expected outline, and nothing else."""
     try:
-        made = ast.parse(value, mode="eval").body if value else ast.Constant("")
+        expression = ast.parse(value, mode="eval").body if value else ast.Constant("")
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return False
-    return isinstance(made, ast.Constant) and isinstance(made.value, str)
+    return isinstance(expression, ast.Constant) and isinstance(expression.value, str)
 
 
 def _is_inline(value: Any) -> bool:
@@ -307,5 +307,5 @@ class StudioPage:
 
 
 def _pending(root: str) -> PendingChanges:
-    found = sorted(Path(root).rglob(f"*{ENDING}{PENDING}"))
-    return PendingChanges(path for path in found if not any(part.startswith(".") for part in path.parts))
+    files = sorted(Path(root).rglob(f"*{ENDING}{PENDING}"))
+    return PendingChanges(path for path in files if not any(part.startswith(".") for part in path.parts))

@@ -46,8 +46,8 @@ from pytest_workrail.engine.model.events import (
     ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId
-from pytest_workrail.engine.model.places import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, DecisionTraceData, SkippedList, TraceEntry
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, Preferences
 from pytest_workrail.engine.projections.dag import Run, project_dag
@@ -82,11 +82,11 @@ class Gaps(Struct, frozen=True):
 
     def of_run(self, run_id: RunId) -> list[Gap]:
         """The gaps of a run by place in the log."""
-        found = [gap for gap in self.by_id.values() if gap.run_id == run_id]
-        return sorted(found, key=lambda gap: (gap.event_index, gap.data.gap_id))
+        gaps = [gap for gap in self.by_id.values() if gap.run_id == run_id]
+        return sorted(gaps, key=lambda gap: (gap.event_index, gap.data.gap_id))
 
     def unresolved_critical(self, run_id: RunId) -> list[Gap]:
-        """What a reader of a run's results has to know."""
+        """Return the gaps that a reader of a run's results must know."""
         return [
             gap
             for gap in self.of_run(run_id)
@@ -109,17 +109,17 @@ def project_gaps(events: Log) -> Gaps:
 
 def effective_preferences(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err[ProjectionError]:
     """The preferences at a node. A rewind restores them; a change on one branch does not reach its siblings."""
-    said: dict[NodeId, PreferencesChanged] = {}
+    changes: dict[NodeId, PreferencesChanged] = {}
     for event in of_kind(events, PreferencesChanged):
         if event.scope.run_id == run.run_id:
-            said[event.scope.node_id] = event
+            changes[event.scope.node_id] = event
     if node not in run.nodes:
         return Err(violation(f"node {node} is not part of run {run.run_id}"))
     # Every parent is known before its child, so the way up ends at the root.
-    nearest = run.nearest(node, said, "preferences")
+    nearest = run.nearest(node, changes, "preferences")
     if nearest is None:
         return Ok(DEFAULT_PREFERENCES)
-    effective = said[nearest].data.effective
+    effective = changes[nearest].data.effective
     return Ok(Preferences(effective.autonomy, effective.risk_policy))
 
 
@@ -244,7 +244,7 @@ def _attempt_to(events: Log, source: NodeId, target: NodeId) -> AttemptId | None
 
 
 def skipped_of(trace: DecisionTraceData) -> SkippedList:
-    """What one decision trace tells of steps that were passed over."""
+    """Return the steps that were passed over according to one decision trace."""
     return SkippedList(trace.skipped or (), trace.skipped_omitted or 0)
 
 
@@ -313,8 +313,8 @@ class Lineage:
         return advances[place - 1] if place else None
 
     def observations(self) -> list[Observation]:
-        """What the node's past says about capabilities, oldest first, in the form the engine judges it."""
-        found: list[Observation] = []
+        """Return the node's capability observations, oldest first, in the form the engine evaluates."""
+        observations: list[Observation] = []
         for event in of_kind(self._events, CapabilityObserved):
             if event.scope.run_id != self._run.run_id:
                 continue
@@ -322,8 +322,8 @@ class Lineage:
             if self._counts(event.scope.node_id, data.cap_obs_id):
                 named = _ATTEMPT.search(data.cap_obs_id)
                 place = int(named[2] or 0) if named else 0
-                found.append(Observation(place, data.capability, data.status, data.provenance))
-        return found
+                observations.append(Observation(place, data.capability, data.status, data.provenance))
+        return observations
 
     def open_gaps(self) -> list[GapRecordedData]:
         """The unresolved gaps of the node's past, in order."""
@@ -342,7 +342,7 @@ class Lineage:
 
         An advance that only led to a question counts too: nothing was wrong with what it submitted.
         """
-        found: list[tuple[int, int, object]] = []
+        entries: list[tuple[int, int, object]] = []
         for event in (event for node in left for event in of_node(self._events, NodeOutputAppended, node)):
             payload, named = event.data.payload, _ATTEMPT.search(event.data.output_id)
             advance = self._advance_of(event.scope.node_id, event.data.output_id)
@@ -354,8 +354,8 @@ class Lineage:
                 and isinstance(outcome, AdvancedOutcome)
                 and (self._run.nodes[outcome.to_node_id].kind == "step" or outcome.to_node_id in questions)
             ):
-                found.append((advance.event_index, int(named[2] or 0), payload.artifact))
-        return [content for _, _, content in sorted(found, key=lambda entry: entry[:2])]
+                entries.append((advance.event_index, int(named[2] or 0), payload.artifact))
+        return [content for _, _, content in sorted(entries, key=lambda entry: entry[:2])]
 
 
 def node_context(events: Log, run: Run, node: NodeId, rewind_context: RewindContext) -> dict[str, object] | None:
@@ -549,8 +549,8 @@ def _sections(run: Run, node: NodeId, outputs: Outputs, functions: str) -> list[
             after = ahead[ahead.index(node) + 1 :]
             recaps = tuple(outputs.path_recaps(after))
             sections.append(_Section(0, "Downstream Recap (Preferred Branch)", recaps=recaps))
-    shown = [section for section in sections if section.body]
-    return sorted(shown, key=lambda section: (section.tier, section.title, section.body))
+    filled = [section for section in sections if section.body]
+    return sorted(filled, key=lambda section: (section.tier, section.title, section.body))
 
 
 def _render(sections: list[_Section]) -> str:

@@ -191,7 +191,7 @@ class Baseline:
     scenario: dict[str, Any]
     ir: dict[str, Any]
     wants_golden: bool
-    shown: Any
+    outcome: Any
     places: frozenset[str]
     length: int
     points: Counter[str]  # what it shows, counted by place
@@ -252,7 +252,7 @@ def notices(scenario: Baseline, mutated: dict[str, Any]) -> Noticed | None:
         run = run_scenario(Loaded(scenario.scenario, mutated)).run
     except Exception:  # a workflow that no author could compile may lead anywhere; that is noticed too
         return "expectation"
-    if shown_by(run) == scenario.shown:
+    if shown_by(run) == scenario.outcome:
         return None
     if run.ending.kind in ("misplayed", "endless") or unmet(scenario.scenario, run):
         return "expectation"
@@ -266,7 +266,7 @@ def _same_change(mutant: Mutant, ir: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant: who noticed it and how, or nobody. `visited` tells whether anybody came by."""
+    """The verdict on a mutant: which scenario noticed it and how, if any. `visited`: whether any run reached it."""
 
     killed_by: str | None
     noticed: Noticed | None
@@ -274,7 +274,7 @@ class Verdict:
     replays: int
 
 
-def judge(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Baseline]) -> Verdict:
+def verdict_of_mutant(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Baseline]) -> Verdict:
     """Replay the scenarios until one notices."""
     visiting = concerned(mutant, scenarios)
     if not visiting:
