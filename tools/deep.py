@@ -33,8 +33,8 @@ def parts(seed: str) -> Iterator[Part]:
     workers = os.environ.get("WORKERS", "2")
     searches = [python, "-m", "pytest", *SEARCHES, "-n", workers]
     yield Part("crash states, kills, torture, pages", 8, [*searches, *_tests("store", "security", "golden", "docs")])
-    sample = ["--mutants", "40", "--seed", seed, "--fail-under", "80"]
-    yield Part("mutation of our own code", 5, [python, "-m", "tools.mutation_sample", *sample])
+    sample = ["--mutants", "24", "--most-rooms", "3", "--seed", seed, "--fail-under", "60"]
+    yield Part("mutation of our own code", 8, [python, "-m", "tools.mutation_sample", *sample])
     yield Part("fuzzing", 5, [python, "-m", "tests.fuzz", "--seconds", "240"])
     yield Part("planted bugs", 12, [*searches, *_tests("explore")])
     others = [f"--ignore=tests/{room}" for room in ("store", "security", "golden", "docs", "explore")]

@@ -1,8 +1,8 @@
 """How many small changes to our own code the tests near it notice, on a sample.
 
-    python -m tools.mutation_sample --mutants 40 --seed 2026-11-18 [--fail-under 92] [ROOM…]
+    python -m tools.mutation_sample --mutants 40 --seed 2026-11-18 [--most-rooms 4] [--fail-under 60] [ROOM…]
 
-Every room of the cores gives equally many mutants, drawn from all of its modules; the same seed draws the same.
+Every drawn room gives equally many mutants, from all of its modules; the same seed draws the same.
 Survivors are listed; what was decided about those that were looked at is in `docs/development/mutation.md`.
 """
 
@@ -44,11 +44,13 @@ def drawn(count: int, seed: str, rooms: Sequence[str] = CORES) -> dict[str, list
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation_sample", description=__doc__.partition("\n")[0])
     parser.add_argument("rooms", nargs="*", default=CORES, help="folders to draw from (default: the cores)")
+    parser.add_argument("--most-rooms", type=int, default=len(CORES), help="how many of them to draw (default: all)")
     parser.add_argument("--mutants", type=int, default=40, help="how many mutants to draw (default: 40)")
     parser.add_argument("--seed", default=date.today().isoformat(), help="what is drawn by (default: the date)")
     parser.add_argument("--fail-under", type=int, default=0, help="fail when fewer percent are killed")
     args = parser.parse_args(arguments)
-    chosen = drawn(args.mutants, args.seed, args.rooms)
+    rooms = random.Random(args.seed).sample(args.rooms, min(args.most_rooms, len(args.rooms)))
+    chosen = drawn(args.mutants, args.seed, rooms)
     survived = 0
     for near in sorted({selected_for(module, ROOT) for module in chosen}):
         tests = recorded(near)
