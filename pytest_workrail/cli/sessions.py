@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
+from workrail_lint.base.files import PRIVATE
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -100,7 +101,7 @@ def write_file(path: str, data: bytes) -> None:
     """Write a result where the user said."""
     from workrail_lint.cli.output import write_output
 
-    write_output(path, data, folder=os.path.dirname(path) or os.curdir)
+    write_output(path, data, folder=os.path.dirname(path) or os.curdir, mode=PRIVATE)
 
 
 def parser(arguments: Collection[str] = _COMMANDS.keys()) -> Parser:
