@@ -25,7 +25,7 @@ from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
-from workrail_lint.cli.output import make_output_folder
+from workrail_lint.cli.output import make_data_folder
 from workrail_lint.cli.parser import Parser
 
 PROGRAM = "workrail-test serve"
@@ -99,7 +99,7 @@ def _serve_engine(args: argparse.Namespace) -> int:
         root = data_root(os.environ, Path.home(), override=Path(args.data), workflow_folders=sorted(folders))
         if isinstance(root, Err):
             raise UsageError(printable(root.error))
-        make_output_folder(args.data)
+        make_data_folder(args.data)
         opened = on_disk(root.value, SystemClock(), SystemEntropy())
         if isinstance(opened, Err):
             raise UsageError(f"{printable(args.data)}: {printable(opened.error)}")

@@ -16,6 +16,7 @@ from typing import Any
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
+from workrail_lint.base.files import PRIVATE
 from workrail_lint.base.terminal import err, json_text, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -99,7 +100,7 @@ def answer(value: dict[str, Any]) -> None:
 
 def write_file(path: str, data: bytes) -> None:
     """Write a result where the user said."""
-    write_output(path, data, folder=os.path.dirname(path) or os.curdir)
+    write_output(path, data, folder=os.path.dirname(path) or os.curdir, mode=PRIVATE)
 
 
 def parser(arguments: Collection[str] = _COMMANDS.keys()) -> Parser:

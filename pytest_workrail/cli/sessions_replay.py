@@ -27,7 +27,7 @@ from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.output import make_output_folder
+from workrail_lint.cli.output import make_data_folder
 
 
 def versions_of(paths: list[str]) -> dict[str, Version]:
@@ -249,7 +249,7 @@ def run_import(args: argparse.Namespace) -> int:
     if isinstance(root, Err):
         raise UsageError(root.error)
     if args.into is not None:
-        make_output_folder(args.into)
+        make_data_folder(args.into)
     home = on_disk(root.value, SystemClock(), SystemEntropy())
     if isinstance(home, Err):
         raise UsageError(home.error)

@@ -140,13 +140,16 @@ def read(path: str | Path, *, in_safe_folder: bool = False) -> bytes | None:
         raise
 
 
-def write(path: Path, data: bytes) -> Ok[None] | Err[str]:
-    """Put a file in place in one step. Whatever happens, the old content or the new one is there."""
+def write(path: Path, data: bytes, mode: int = 0o666) -> Ok[None] | Err[str]:
+    """Put a file in place in one step. Whatever happens, the old content or the new one is there.
+
+    `mode` is what a new file may have at most; who may read it may look into new folders.
+    """
     target = os.path.abspath(path)
     for attempt in range(_ATTEMPTS):
         try:
             _refuse_links(path)
-            write_atomically(target, data, output_root(os.path.dirname(target)), parents=True)
+            write_atomically(target, data, output_root(os.path.dirname(target)), parents=True, mode=mode)
             return Ok(None)
         except FileNotFoundError as problem:
             # Another run that writes here took our half-made file for a leftover.

@@ -29,6 +29,7 @@ from pytest_workrail.sessions.replay import Recorded, recorded_runs
 from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
 from pytest_workrail.sessions.story import Story
 from pytest_workrail.sessions.versions import bundle_folder
+from workrail_lint.base.files import PRIVATE
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.compile import kept_ir_name
 from workrail_lint.systems.workrail.scenario_words import AFTER_END
@@ -211,7 +212,7 @@ def record(
         return Err(f"{target.name} exists already; --force replaces it")
     if workflow is None:
         workflow = folder / "workflows" / workflow_file_name(run)
-        written = files.write(workflow, _json_bytes(run.pinned.document))
+        written = files.write(workflow, _json_bytes(run.pinned.document), PRIVATE)
         if isinstance(written, Err):
             return Err(f"{workflow.name} can't be written: {written.error}")
     relative = os.path.relpath(workflow, folder).replace(os.sep, "/")
@@ -233,7 +234,7 @@ def _settle(
     run: Recorded, target: Path, scenario: dict[str, Any], redactor: Redactor
 ) -> Ok[RecordedScenario] | Err[str]:
     """Write the scenario, play it, and keep its golden; one that does not pass says why in its own file."""
-    written = files.write(target, _json_bytes(scenario))
+    written = files.write(target, _json_bytes(scenario), PRIVATE)
     if isinstance(written, Err):
         return Err(f"{target.name} can't be written: {written.error}")
     playing = play(target, target.name)
@@ -248,10 +249,10 @@ def _settle(
         golden, transcript = playing.value.golden, playing.value.transcript
     if problem is not None:
         first = problem.strip().split("\n")[0]
-        written = files.write(target, _json_bytes({**scenario, "skip": f"it does not pass here: {first}"}))
+        written = files.write(target, _json_bytes({**scenario, "skip": f"it does not pass here: {first}"}), PRIVATE)
     elif golden is not None:
         base = Path(source_base(target.as_posix()))
-        written = files.write(base.with_name(base.name + ENDING), golden)
+        written = files.write(base.with_name(base.name + ENDING), golden, PRIVATE)
     if isinstance(written, Err):
         return Err(f"the golden of {target.name} can't be written below {FOLDER}: {written.error}")
     redacted = {name: count for name, count in sorted(redactor.counts.items()) if count}
@@ -332,7 +333,7 @@ class LiveRecorder:
                 self._coverage.test_finished(recorded.value.path.name, passed=True)
             verdict = "" if recorded.value.problem is None else f" (does not pass: {recorded.value.problem})"
             names.append(f"{recorded.value.path.name}{verdict}")
-        covered = files.write(self._folder / COVERAGE_FILE, document(self._coverage.tally).encode())
+        covered = files.write(self._folder / COVERAGE_FILE, document(self._coverage.tally).encode(), PRIVATE)
         if isinstance(covered, Err):
             return Err(f"{COVERAGE_FILE} can't be written: {covered.error}")
         return Ok(f"recorded {', '.join(names)}")

@@ -16,6 +16,8 @@ from typing import NamedTuple
 from workrail_lint.base.result import Err, Ok
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+PRIVATE = 0o600  # the mode of files that are nobody else's business
+_OTHERS = 0o077
 
 CACHE_FOLDER = ".workrail-cache"
 _ASIDE = (".workrail-", ".tmp")
@@ -226,6 +228,16 @@ class _Folder:
             if error.errno not in (errno.EINVAL, errno.EROFS):  # file systems without it
                 raise
 
+    def make_private(self) -> None:
+        """Take all rights from everybody but the owner, where folders have rights."""
+        mode = os.stat(self.path if self.descriptor is None else self.descriptor).st_mode
+        if self.descriptor is None or not mode & _OTHERS:
+            return
+        try:
+            os.fchmod(self.descriptor, stat.S_IMODE(mode) & ~_OTHERS)
+        except PermissionError as problem:
+            raise PermissionError(problem.errno, "others can read it, and it belongs to another user") from None
+
     def enter(self, name: str, make_mode: int | None) -> _Folder:
         """Return an open folder in this one, made if there is a mode for new ones. It is no link."""
         info = self.info(name)
@@ -269,13 +281,13 @@ def write_atomically(
 
     Nothing is written through a link, neither the file itself nor a folder below the root; for a path that the user
     typed, that is its `output_root`. With `parents`, missing folders are made. `mode` is what a new file may have at
-    most. A power failure may undo a write that is not `durable`.
+    most; who may read it may look into the new folders. A power failure may undo a write that is not `durable`.
     """
     if os.path.abspath(path).startswith(_STREAMS):
         _write_to_stream(os.open(path, os.O_WRONLY | _NO_WAITING | _BINARY), data)
         return
     at, name = _split(path)
-    with _open_folder(at, root, 0o777 if parents else None) as folder:
+    with _open_folder(at, root, mode | (mode & 0o444) >> 2 if parents else None) as folder:
         old = folder.info(name)
         if old is not None and stat.S_ISLNK(old.st_mode):
             raise OSError(errno.ELOOP, _FILE_IS_LINK)
@@ -371,6 +383,12 @@ def make_folders(path: str, root: str, mode: int = 0o777) -> None:
     """Make a folder and those on the way to it from a root. None of them may be a link."""
     with _open_folder(path, root, mode):
         return
+
+
+def make_private_folder(path: str, root: str) -> None:
+    """Make a folder, and those on the way to it from a root, for the user alone. One that is there becomes private."""
+    with _open_folder(path, root, 0o700) as folder:
+        folder.make_private()
 
 
 def _make_like(handle: int, old: os.stat_result | None, mode: int) -> None:

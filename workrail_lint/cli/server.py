@@ -6,6 +6,7 @@ import argparse
 import gc
 import os
 import sys
+from typing import BinaryIO, cast
 
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings
@@ -23,14 +24,19 @@ def main(arguments: list[str]) -> int:
         return OK
     gc.disable()  # thousands of classes are made, and none of them is garbage
     try:
+        from workrail_lint.server.connection import Input, log_in_one_line
         from workrail_lint.server.protocol import make_server
     except ImportError as error:
         raise UsageError(f"the language server needs pygls: pip install 'workrail-lint[lsp]' ({error})") from None
     gc.enable()
     server = make_server(lambda path: open_project(args, path))
+    log_in_one_line()
+    messages = Input(sys.stdin.buffer)
     # pygls closes what it writes to, and standard output is not its own.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
-        server.start_io(stdout=stdout)
+        server.start_io(stdin=cast(BinaryIO, messages), stdout=stdout)
+    if messages.problem is not None:
+        raise UsageError(f"{messages.problem}; the messages of the client can't be told apart any more")
     return OK if server.ends_as_agreed else FINDINGS
 
 

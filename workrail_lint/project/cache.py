@@ -15,7 +15,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint.base.files import make_folders, read_bytes, remove_file, state_of, write_atomically
+from workrail_lint.base.files import PRIVATE, make_private_folder, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult
@@ -114,11 +114,11 @@ class Cache:
             key = _user_key(make=True)
             if key is None:
                 return
-            make_folders(self._folder, self._below)
+            make_private_folder(self._folder, self._below)
             ignore = os.path.join(self._folder, ".gitignore")
             if not os.path.lexists(ignore):
-                write_atomically(ignore, b"*\n", self._below)
-            write_atomically(self.path, _signature(key, self.path, text) + text, self._below)
+                write_atomically(ignore, b"*\n", self._below, mode=PRIVATE)
+            write_atomically(self.path, _signature(key, self.path, text) + text, self._below, mode=PRIVATE)
             _prune(self._folder, self._below)
         except (OSError, ValueError):
             return
@@ -175,8 +175,8 @@ def _user_key(*, make: bool) -> bytes | None:
     path = os.path.join(folder, _KEY_FILE)
     try:
         if make and not os.path.lexists(path):
-            make_folders(folder, folder, 0o700)
-            write_atomically(path, os.urandom(_KEY_BYTES), folder, mode=0o600)
+            make_private_folder(folder, folder)
+            write_atomically(path, os.urandom(_KEY_BYTES), folder, mode=PRIVATE)
         info = os.lstat(path)
         if hasattr(os, "geteuid") and (info.st_uid != os.geteuid() or info.st_mode & 0o077):
             return None

@@ -54,6 +54,7 @@ def symbols(document: OpenDocument) -> list[Symbol]:
 
 def _steps(document: OpenDocument) -> list[Symbol]:
     result: list[Symbol] = []
+    bodies: list[list[Symbol]] = []  # of each of them
     for step in document.steps:
         place, name = document.range_of(step.pointer), document.range_of(step.at("id"))
         if place is None:
@@ -62,10 +63,11 @@ def _steps(document: OpenDocument) -> list[Symbol]:
         ident, title = printable(step.id or "step"), printable(step.title)
         symbol = Symbol(ident, title, kind, *place, *(name or place), ())
         if step.around is not None and result:
-            result[-1] = result[-1]._replace(inner=(*result[-1].inner, symbol))
+            bodies[-1].append(symbol)
         else:
             result.append(symbol)
-    return result
+            bodies.append([])
+    return [symbol._replace(inner=tuple(body)) for symbol, body in zip(result, bodies, strict=True)]
 
 
 def _parts(document: OpenDocument, tokens: tuple[str, ...], value: Any, depth: int) -> Iterator[Symbol]:
@@ -124,9 +126,9 @@ def folds(document: OpenDocument) -> Iterator[tuple[int, int]]:
     if document.kind == CONFIGURATION:
         heads = [key.name[0] for key in configuration.symbols(document.path, text) if key.is_head]
         for start, end in zip(heads, [*heads[1:], len(text) + 1], strict=True):
-            yield start, len(text[: end - 1].rstrip()) + 1
+            yield start, _trimmed(text, end - 1) + 1
     elif document.path.endswith(".md"):
-        yield from ((start, len(text[:end].rstrip()) + 1) for _, _, start, _, end in _sections(text))
+        yield from ((start, _trimmed(text, end) + 1) for _, _, start, _, end in _sections(text))
     elif document.is_json:
         opened: list[int] = []
         for match in _BRACKETS.finditer(text):
@@ -142,8 +144,15 @@ def folds(document: OpenDocument) -> Iterator[tuple[int, int]]:
 
 def _spans(symbols: list[Symbol] | tuple[Symbol, ...], text: str) -> Iterator[tuple[int, int]]:
     for symbol in symbols:
-        yield symbol.start, len(text[: symbol.end].rstrip()) + 1
+        yield symbol.start, _trimmed(text, symbol.end) + 1
         yield from _spans(symbol.inner, text)
+
+
+def _trimmed(text: str, end: int) -> int:
+    """Return where the white space before an offset begins."""
+    while end > 0 and text[end - 1].isspace():
+        end -= 1
+    return end
 
 
 class Hint(NamedTuple):

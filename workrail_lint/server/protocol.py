@@ -14,10 +14,11 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Ok
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.version import VERSION
 from workrail_lint.findings import Edit, Finding
 from workrail_lint.server import actions, commands, completion, names, outline
+from workrail_lint.server.connection import Protocol
 from workrail_lint.server.document import OpenDocument
 from workrail_lint.server.hover import hover
 from workrail_lint.server.positions import Positions
@@ -58,7 +59,7 @@ class Server(LanguageServer):
     """The documents that are open, by address, and their projects, by folder."""
 
     def __init__(self, open_project: Callable[[str], Project]) -> None:
-        super().__init__("workrail-lint", VERSION)
+        super().__init__("workrail-lint", VERSION, protocol_cls=Protocol)
         self._open_project = open_project
         self.documents: dict[str, OpenDocument] = {}
         self._projects: dict[str, Project] = {}
@@ -79,10 +80,16 @@ class Server(LanguageServer):
         return project
 
     def put(self, uri: str) -> OpenDocument:
-        """The document as the editor has it now."""
-        text = self.workspace.get_text_document(uri).source
-        known = self.documents.get(uri)
+        """The document as the editor has it now, or as it is on disk; JsonRpcInvalidParams says why there is none."""
         path = path_of(uri)
+        opened = self.workspace.get_text_document(uri)
+        if not any(opened is each for each in self.workspace.text_documents.values()):
+            read = read_file(path)
+            if isinstance(read, Err):
+                raise JsonRpcInvalidParams(read.error.message)
+            return OpenDocument(path, read.value.decode("utf-8", "replace"), self.project_of(path))
+        text = opened.source
+        known = self.documents.get(uri)
         project = self.project_of(path)
         if known is None or known.text != text or known.project is not project:
             known = self.documents[uri] = OpenDocument(path, text, project, known)
@@ -158,6 +165,8 @@ class Server(LanguageServer):
                 await asyncio.sleep(0)
             self._publish_configuration(project)
         for uri, document in list(self.documents.items()):
+            if uri not in self.documents:  # closed in the meantime
+                continue
             self.documents[uri] = OpenDocument(document.path, document.text, document.project, document)
             self.publish(uri)
             await asyncio.sleep(0)
@@ -479,12 +488,14 @@ def _add_commands(server: Server) -> None:
     @server.feature(_PREVIEW)
     def previewed(params: Any) -> dict[str, Any] | None:
         """The studio page of an open workflow and the step at the cursor."""
-        uri = params.textDocument.uri
+        try:
+            uri, position = str(params.textDocument.uri), lsp.Position(params.position.line, params.position.character)
+        except (AttributeError, TypeError, ValueError):
+            raise JsonRpcInvalidParams(f"{_PREVIEW} needs a textDocument and a position") from None
         document = server.put(uri)
         if not document.known.is_workflow:
             return None
-        line, character = int(params.position.line), int(params.position.character)
-        offset = server.positions(document).offset(lsp.Position(line, character))
+        offset = server.positions(document).offset(position)
         step = names.step_at(document.known, offset)
         wants_page = bool(getattr(params, "page", True))
         return {"step": step, "page": preview(document.known) if wants_page else None, "id": document.known.at(("id",))}

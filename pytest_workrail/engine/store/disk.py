@@ -30,9 +30,10 @@ from pytest_workrail.engine.store.ports import Clock, Hold, Spare, Stamp, Stores
 from pytest_workrail.engine.store.token_store import FileKeyring, OverlayAliasIndex
 from pytest_workrail.engine.tokens.issuer import Entropy, TokenIssuer
 from workrail_lint.base.files import (
+    PRIVATE,
     check_folder,
     claim,
-    make_folders,
+    make_private_folder,
     open_to_write,
     read_bytes,
     read_file,
@@ -86,8 +87,6 @@ if sys.platform != "win32":
 
 ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
 _MAX_BYTES = 512 * 1024 * 1024
-_FILE_MODE = 0o600
-_DIR_MODE = 0o700
 
 
 class _Handle:
@@ -235,11 +234,11 @@ class DiskFiles(PendingSyncs):
             return None
 
     def make_dir(self, path: str) -> None:
-        make_folders(self.at(path), os.fspath(self.root), _DIR_MODE)
+        make_private_folder(self.at(path), os.fspath(self.root))
 
     @contextmanager
     def _open(self, path: str, flags: int) -> Iterator[WriteHandle]:
-        handle = _Handle(open_to_write(self._target(path), flags, _FILE_MODE))
+        handle = _Handle(open_to_write(self._target(path), flags, PRIVATE))
         try:
             yield handle
         finally:
@@ -248,7 +247,7 @@ class DiskFiles(PendingSyncs):
     @contextmanager
     def create(self, path: str) -> Iterator[WriteHandle]:
         while True:
-            descriptor = open_to_write(self._target(path), os.O_CREAT | os.O_TRUNC, _FILE_MODE)
+            descriptor = open_to_write(self._target(path), os.O_CREAT | os.O_TRUNC, PRIVATE)
             handle = _Handle(descriptor)
             try:
                 # A temporary file, which somebody may just take for the leftover of a dead writer.
@@ -299,7 +298,7 @@ class DiskFiles(PendingSyncs):
         if not unnamed or _sync_file_system() is None:
             return None
         try:
-            spare = _Spare(self, os.open(self.at(folder), unnamed | os.O_WRONLY | os.O_CLOEXEC, _FILE_MODE))
+            spare = _Spare(self, os.open(self.at(folder), unnamed | os.O_WRONLY | os.O_CLOEXEC, PRIVATE))
         except OSError:  # a file system without such files
             return None
         spare.write(data)
@@ -424,7 +423,7 @@ def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main")
     """A home in a folder, which several processes may share."""
     try:
         missing = [folder for folder in (root, *root.parents) if not folder.exists()]
-        root.mkdir(parents=True, exist_ok=True)
+        make_private_folder(os.fspath(root), os.fspath(root))
         files = DiskFiles(root)
         prepare_root(files)
         for folder in missing:
