@@ -43,7 +43,7 @@ def carried_out_again() -> list[Patch]:
 @bug("validation issues are told once", "replay", workflow="assessed")
 def validation_told_once() -> list[Patch]:
     told: set[Any] = set()
-    sound = rehydrate.facts.validation
+    sound = rehydrate.session_facts.validation
 
     def validation(events: Any, ref: Any) -> Any:
         key = (session_of(events), ref)
@@ -52,13 +52,13 @@ def validation_told_once() -> list[Patch]:
         told.add(key)
         return sound(events, ref)
 
-    return [(rehydrate.facts, "validation", validation)]
+    return [(rehydrate.session_facts, "validation", validation)]
 
 
 @bug("assessments are told once", "replay", workflow="assessed")
 def assessments_told_once() -> list[Patch]:
     told: set[Any] = set()
-    sound = rehydrate.facts.assessments
+    sound = rehydrate.session_facts.assessments
 
     def assessments(events: Any, node: Any) -> Any:
         key = (session_of(events), node)
@@ -67,7 +67,7 @@ def assessments_told_once() -> list[Patch]:
         told.add(key)
         return sound(events, node)
 
-    return [(rehydrate.facts, "assessments", assessments)]
+    return [(rehydrate.session_facts, "assessments", assessments)]
 
 
 @bug("a replay looks at what is submitted now", "replay")
