@@ -1,4 +1,4 @@
-"""What comes in from a client: messages of a bounded size, an answer to requests that make no sense, no tracebacks."""
+"""The connection to a client: messages of a bounded size, an answer to requests that make no sense, no tracebacks."""
 
 from __future__ import annotations
 
