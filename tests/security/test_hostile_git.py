@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from pytest_workrail.systems.blocks.workspaces import Repository
+from workrail_lint.base import processes
 from workrail_lint.cli import main
+from workrail_lint.cli.revision import Revision
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.invalid"}
@@ -416,3 +419,83 @@ def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(place: str, project: Pat
     path.unlink(missing_ok=True)
     os.mkfifo(path)
     assert main(["diff", "--git", "HEAD", "workflows/a.json"]) in (1, 2)
+
+
+def plant_tree_bomb(project: Path) -> None:
+    """Commit 10^10 files in eleven objects: every folder is the one below it, ten times over."""
+    blob = git(project, "hash-object", "-w", "--stdin", given=b"{}").strip()
+    entries = "".join(f"100644 blob {blob}\t{number}.json\n" for number in range(10))
+    for _ in range(10):
+        tree = git(project, "mktree", given=entries.encode()).strip()
+        entries = "".join(f"040000 tree {tree}\td{number}\n" for number in range(10))
+    commit = git(project, "commit-tree", tree, "-p", "HEAD", "-m", "bomb").strip()
+    git(project, "update-ref", "HEAD", commit)
+
+
+LISTINGS = {
+    "diff of a file": ["diff", "--git", "HEAD", "workflows/a.json"],
+    "diff of a folder": ["diff", "--git", "HEAD", "."],
+    "studio": ["studio", "workflows", "--output", "page.html", "--git", "HEAD"],
+}
+CUT = {
+    "output": (processes.Limits(seconds=60, output=1_000_000), "it printed more than 1,000,000 bytes"),
+    "time": (processes.Limits(seconds=0.5, output=10**12), "it took more than 0.5 seconds"),
+}
+
+
+@pytest.mark.parametrize("limit", CUT)
+@pytest.mark.parametrize("name", LISTINGS)
+def test_a_tree_with_10_000_000_000_files_is_cut_at_its_limits(
+    name: str, limit: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plant_tree_bomb(project)
+    limits, message = CUT[limit]
+    monkeypatch.setattr("workrail_lint.base.git._LISTING", limits)
+    assert main(LISTINGS[name]) == 2
+    said = capsys.readouterr().err
+    assert f"git: the files of HEAD can't be listed: git ls-tree was stopped: {message}" in said
+    assert not Path("page.html").exists()
+
+
+MEASURED = """
+import resource, subprocess, sys
+ran = subprocess.run(sys.argv[1:], capture_output=True)
+print(ran.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, ran.stderr.decode())
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in other units")
+@pytest.mark.parametrize("name", LISTINGS)
+def test_the_limits_of_a_listing(name: str, project: Path) -> None:
+    """The same with the real limits, 10 seconds and 32 MB of names: in little memory, before a minute has passed."""
+    plant_tree_bomb(project)
+    command = [sys.executable, "-c", MEASURED, sys.executable, "-P", "-m", "workrail_lint", *LISTINGS[name]]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    code, kilobytes, message = ran.stdout.split(maxsplit=2)
+    assert (code, "git ls-tree was stopped" in message) == ("2", True)
+    assert int(kilobytes) < 200_000
+
+
+def test_what_else_git_is_asked_for_is_cut_too(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A revision is not called unknown because git did not come to an end."""
+    monkeypatch.setattr("workrail_lint.base.git._LISTING", processes.Limits(output=10))
+    assert main(["diff", "--git", "HEAD", "workflows/a.json"]) == 2
+    assert "(git rev-parse was stopped: it printed more than 10 bytes)" in capsys.readouterr().err
+
+
+def test_dates_that_git_did_not_come_to_are_said_to_be_unknown(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [f"workflows/{'a' * number}.json" for number in range(1, 9)]
+    for path in paths:
+        write_workflow(project / path, "Do it.")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "--message=more")
+    revision = Revision("HEAD", str(project), paths[0])
+    assert len(revision.last_changes(paths)) == len(paths)
+    monkeypatch.setattr("workrail_lint.base.git._LISTING", processes.Limits(output=50))
+    assert revision.last_changes(paths) == {}
+    assert "when files were last changed is unknown: git log was stopped: it printed" in capsys.readouterr().err

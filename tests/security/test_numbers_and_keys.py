@@ -116,7 +116,6 @@ COMMANDS = {
     "bindings": ["check", "good.json", "--bindings", "long.json"],
     "baseline": ["check", "good.json", "--baseline", "long.json"],
     "lockfile": ["lock", "--check", "--file", "long.json", "good.json"],
-    "base of versions": ["semver", "good.json", "--base", "long.json"],
     "coverage": ["studio", "good.json", "--output", "page.html", "--coverage", "long.json"],
     "mutation": ["studio", "good.json", "--output", "page.html", "--mutation", "long.json"],
     "compared": ["diff", "good.json", "long.json"],

@@ -15,11 +15,14 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from workrail_lint.base import processes
-from workrail_lint.base.files import is_own, read_bytes, write_in_place
+from workrail_lint.base.files import MAX_FILE_BYTES, is_own, read_bytes, write_in_place
 
 GIT_FOLDER = ".git"
 _MEGABYTE = 1024 * 1024
 _LIMITS = processes.Limits(seconds=60, output=128 * _MEGABYTE, memory=2048 * _MEGABYTE)
+# A small repository can have 10^10 files: its folders are one folder many times over.
+_LISTING = _LIMITS._replace(seconds=10, output=32 * _MEGABYTE)
+_READING = _LIMITS._replace(seconds=10, output=MAX_FILE_BYTES)
 _MAX_COMMITS = 20_000
 _MAX_REFERENCES = 100_000  # those with a file of their own
 _MAX_REFERENCE_BYTES = 4096
@@ -84,7 +87,9 @@ def executable() -> str | None:
     return processes.program("git")
 
 
-def run(*arguments: str, folder: str, variables: Mapping[str, str]) -> processes.Ran:
+def run(
+    *arguments: str, folder: str, variables: Mapping[str, str], limits: processes.Limits = _LIMITS
+) -> processes.Ran:
     """Run git without any configuration. Which repository it may see is up to the variables."""
     program = executable()
     if program is None:
@@ -92,8 +97,9 @@ def run(*arguments: str, folder: str, variables: Mapping[str, str]) -> processes
     usual = processes.environment()
     kept = {name: value for name, value in usual.items() if name in ("PATH", "SYSTEMROOT")}
     given = {**kept, **_VARIABLES, **variables}
-    ran = processes.run([program, *arguments], folder=folder, variables=given, limits=_LIMITS)
-    return ran if ran.code is not None else ran._replace(error=f"git {arguments[0]} was stopped: {ran.error}")
+    ran = processes.run([program, *arguments], folder=folder, variables=given, limits=limits)
+    command = next(word for word in arguments if not word.startswith("-"))
+    return ran if ran.code is not None else ran._replace(error=f"git {command} was stopped: {ran.error}")
 
 
 @contextmanager
@@ -175,6 +181,7 @@ class Repository:
     def __init__(self, folder: str, place: Place | None = None) -> None:
         self.folder = folder
         self.place = place or _place(folder)
+        self.stopped = ""  # why git was stopped when it was last asked, if it was
 
     # ------------------------------------------------------------------------------------------------- revisions
 
@@ -187,6 +194,8 @@ class Repository:
 
     def why_unknown(self, revision: str) -> str:
         """Return why a revision means no commit although git itself might find one; empty when there is no reason."""
+        if self.stopped:
+            return self.stopped
         if re.search(r"@\{(u|upstream|push)\}", revision, re.IGNORECASE):
             return "the configuration of a repository is never read; name the branch itself, for example origin/main"
         if os.path.isdir(os.path.join(self.place.shared, "reftable")):
@@ -210,7 +219,7 @@ class Repository:
     def read(self, blob: Blob) -> bytes | None:
         """Return what a file of a revision holds; None when it is not there (as in a partial clone)."""
         with private_folder(self.place, ident=blob.ident) as folder:
-            ran = self._run(folder, "cat-file", "blob", blob.ident)
+            ran = self._run(folder, "cat-file", "blob", blob.ident, limits=_READING)
         return ran.output if ran.code == 0 else None
 
     def last_changes(self, paths: Collection[str]) -> dict[str, int]:
@@ -231,9 +240,11 @@ class Repository:
                 times.setdefault(os.fsdecode(text), at)
         return times
 
-    def _run(self, private: str, *arguments: str) -> processes.Ran:
+    def _run(self, private: str, *arguments: str, limits: processes.Limits | None = None) -> processes.Ran:
         variables = {"GIT_DIR": private, "GIT_OBJECT_DIRECTORY": self.place.objects}
-        return run(*arguments, folder=private, variables=variables)
+        ran = run(*arguments, folder=private, variables=variables, limits=limits or _LISTING)
+        self.stopped = ran.error if ran.code is None else ""
+        return ran
 
 
 def _place(folder: str) -> Place:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from workrail_lint.base.files import MAX_FILE_BYTES
 from workrail_lint.base.git import Blob, Repository, executable, find_repository
-from workrail_lint.base.terminal import printable
+from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import UsageError
 
 
@@ -28,7 +28,7 @@ class Revision:
             raise UsageError(f"git: not a revision: {printable(name)}{why and f' ({why})'}")
         files = repository.files(commit)
         if files is None:
-            raise UsageError(f"git: the files of {printable(name)} can't be listed")
+            raise UsageError(f"git: the files of {printable(name)} can't be listed{self._why_stopped()}")
         self._files = files
 
     def read(self, path: str) -> bytes:
@@ -40,7 +40,7 @@ class Revision:
             raise UsageError(f"git: {printable(path)} has more than {MAX_FILE_BYTES:,} bytes")
         data = self._repository.read(blob)
         if data is None:
-            raise UsageError(f"git: {printable(path)} can't be read from {printable(self.name)}")
+            raise UsageError(f"git: {printable(path)} can't be read from {printable(self.name)}{self._why_stopped()}")
         return data
 
     def files(self, folder: str) -> list[str]:
@@ -62,7 +62,12 @@ class Revision:
         """When files that are there now were last committed, in seconds since 1970."""
         inside = {self._inside(path): path for path in paths}
         changes = self._repository.last_changes(inside)
+        if self._repository.stopped:
+            err(f"workrail-lint: when files were last changed is unknown{self._why_stopped()}")
         return {path: changes[name] for name, path in inside.items() if name in changes}
+
+    def _why_stopped(self) -> str:
+        return self._repository.stopped and f": {printable(self._repository.stopped)}"
 
     def _blob(self, path: str) -> Blob | None:
         return self._files.get(self._inside(path))
