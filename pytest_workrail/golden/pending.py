@@ -171,9 +171,7 @@ class PendingChanges:
         """Return the changes that somebody left for later."""
         return {name for each in self.proposals if each.pending is not None for name in each.pending.skipped}
 
-    def _decide(
-        self, chosen: frozenset[str], plan: Callable[[Proposal, Set[str]], Ok[_Writes] | Err[str]]
-    ) -> Outcome:
+    def _decide(self, chosen: frozenset[str], plan: Callable[[Proposal, Set[str]], Ok[_Writes] | Err[str]]) -> Outcome:
         refused: list[tuple[str, str]] = []
         allowed = set(chosen)
         members = [each for each in self.proposals if not chosen.isdisjoint(self.ids(each.name))]
