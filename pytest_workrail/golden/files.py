@@ -20,6 +20,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
+from workrail_lint.base import files as base_files
 from workrail_lint.base.files import output_root, read_bytes, remove_file, sweep, sync_folder, write_atomically
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
@@ -176,13 +177,18 @@ def write_all(contents: Mapping[Path, bytes]) -> Ok[None] | Err[str]:
     for folder in folders:
         remove_leftovers(folder)
     done: list[Path] = []
-    for path, data in contents.items():
-        written = write(path, data, in_batch=True)
-        if isinstance(written, Err):
-            for earlier in done:
-                _put_back(earlier, before[earlier])
-            return Err(f"{path.as_posix()} can't be written: {written.error}")
-        done.append(path)
+    outputs = len(base_files.written)
+    try:
+        for path, data in contents.items():
+            done.append(path)
+            written = write(path, data, in_batch=True)
+            if isinstance(written, Err):
+                _put_back(before, done[:-1])
+                return Err(f"{path.as_posix()} can't be written: {written.error}")
+    except KeyboardInterrupt:
+        _put_back(before, done)
+        del base_files.written[outputs:]
+        raise
     for folder in folders:
         try:
             sync_folder(os.fspath(folder), output_root(os.fspath(folder)))
@@ -191,11 +197,13 @@ def write_all(contents: Mapping[Path, bytes]) -> Ok[None] | Err[str]:
     return Ok(None)
 
 
-def _put_back(path: Path, data: bytes | None) -> None:
-    if data is None:
-        remove(path)
-    else:
-        write(path, data)
+def _put_back(before: Mapping[Path, bytes | None], paths: Iterable[Path]) -> None:
+    for path in paths:
+        data = before[path]
+        if data is None:
+            remove(path)
+        else:
+            write(path, data, in_batch=True)
 
 
 def remove(path: Path) -> Ok[None] | Err[str]:

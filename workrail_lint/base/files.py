@@ -33,6 +33,10 @@ _PROJECT_MARKS = (_REPOSITORY, "workrail-lint.toml", "pyproject.toml")
 _OPENS_FOLDERS = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 
 
+# What this process wrote for its user, in order: an interrupted command says how far it came.
+written: list[str] = []
+
+
 class Unreadable(NamedTuple):
     """Why a file can't be read, in a sentence that names it."""
 
@@ -283,6 +287,7 @@ def write_atomically(
     mode: int = 0o666,
     durable: bool = True,
     in_batch: bool = False,
+    is_output: bool = True,
 ) -> None:
     """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
 
@@ -291,6 +296,7 @@ def write_atomically(
     most; who may read it may look into the new folders. A power failure may undo a write that is not `durable`. Whoever
     writes many files into a folder sweeps it before them and syncs it after them: each write `in_batch` does neither,
     or n files would list n names n times.
+    What is no output, such as a cache, is not among the files that an interrupted command names.
     """
     if os.path.abspath(path).startswith(_STREAMS):
         _write_to_stream(os.open(path, os.O_WRONLY | _NO_WAITING | _BINARY), data)
@@ -308,6 +314,8 @@ def write_atomically(
         _replace(folder, name, data, old, mode, durable=durable)
         if durable and not in_batch:
             folder.sync()
+    if is_output:
+        written.append(path)
 
 
 def sync_folder(path: str, root: str) -> None:
