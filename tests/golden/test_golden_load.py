@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effort import lines_run
 from golden_made_up import made_up
 
 from pytest_workrail.cli import main
 from pytest_workrail.golden import files
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.golden.pending import pending_bytes
-from tests.effort import lines_run
 
 OLD = golden_bytes(made_up("One.", "Two."))
 

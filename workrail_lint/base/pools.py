@@ -60,7 +60,7 @@ class _Worker(SpawnProcess):
 class _Workers(SpawnContext):
     """What makes the processes of a pool."""
 
-    Process = _Worker  # type: ignore[assignment]  # which is declared as that class and no other
+    Process = _Worker
 
 
 def end_workers() -> None:
