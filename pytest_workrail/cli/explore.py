@@ -10,6 +10,7 @@ from pytest_workrail.cli.searches import (
     add_profile_option,
     add_search_options,
     chosen_profiles,
+    interruption,
     perform,
     searched_workflows,
     shown_path,
@@ -50,10 +51,11 @@ def main(arguments: list[str]) -> int:
             _write_scenarios(args.out, workflow, report)
         reports.append(report)
     if args.json:
-        out_json({"seed": args.seed, "workflows": reports}, indent=2)
+        out_json({"seed": args.seed, **interruption(gathered), "workflows": reports}, indent=2)
     else:
         for report in reports:
-            _print(report)
+            if report["violations"] or not gathered.is_interrupted:
+                _print(report)
     return searched.exit_code(FINDINGS if any(report["violations"] for report in reports) else OK, gathered)
 
 

@@ -15,6 +15,7 @@ from pytest_workrail.cli.searches import (
     add_profile_option,
     add_search_options,
     chosen_profiles,
+    interruption,
     perform,
     scenario_files,
     scenarios_about,
@@ -66,7 +67,8 @@ def main(arguments: list[str]) -> int:
         elif args.out is not None:
             _write(Path(args.out), each, prune=args.prune)
     if args.json:
-        out_json({"workflows": [{"workflowId": each["workflowId"], **each} for each in results]}, indent=2)
+        workflows = [{"workflowId": each["workflowId"], **each} for each in results]
+        out_json({**interruption(gathered), "workflows": workflows}, indent=2)
     else:
         for each in results:
             _report(each, args)

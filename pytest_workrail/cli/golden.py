@@ -149,7 +149,7 @@ def _list(changes: PendingChanges, as_json: bool) -> int:
         _answer({"pending": [about(changes, each) for each in changes.proposals]})
     else:
         for each in changes.proposals:
-            ids = " ".join(group.key.id for group in changes.groups if each.name in group.goldens)
+            ids = " ".join(changes.ids(each.name))
             remark = f" ({each.problem})" if each.problem else f" [{ids}]" if ids else ""
             out(f"{printable(each.name)}: {each.state}{remark}")
     return FINDINGS if changes.proposals else OK

@@ -18,7 +18,7 @@ from pytest_workrail.scenarios.workflow_driver import load
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, printable
-from workrail_lint.cli import NOTHING, USAGE, UsageError
+from workrail_lint.cli import INTERRUPTED, NOTHING, USAGE, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config
@@ -55,8 +55,9 @@ class Searched:
 
     def exit_code(self, otherwise: int, gathered: Gathered | None = None) -> int:
         """Return the exit code of a command that is done; one that left something out has failed."""
-        is_interrupted = gathered is not None and gathered.is_interrupted
-        return USAGE if self.has_broken or is_interrupted else otherwise
+        if gathered is not None and gathered.is_interrupted:
+            return INTERRUPTED
+        return USAGE if self.has_broken else otherwise
 
 
 def add_search_options(parser: Parser, paths: Literal["+", "*"] = "+") -> None:
@@ -121,8 +122,13 @@ def perform(args: argparse.Namespace, task: Task, pieces: Sequence[Json], label:
         raise UsageError(str(problem)) from None
     if gathered.is_interrupted:
         done = len(gathered.results)
-        err(f"workrail-test: interrupted after {done} of {len(pieces)} pieces; this is what they showed")
+        err(f"workrail-test: interrupted after {done} of {len(pieces)} pieces ({label}); the others were not looked at")
     return gathered
+
+
+def interruption(gathered: Gathered) -> dict[str, Json]:
+    """Return what marks a report in JSON as incomplete; nothing for one that is complete."""
+    return {"interrupted": True} if gathered.is_interrupted else {}
 
 
 def shown_path(path: str) -> str:

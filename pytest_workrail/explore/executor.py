@@ -7,7 +7,6 @@ all executors give the same bytes.
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from concurrent.futures import Future, wait
@@ -19,7 +18,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
 from workrail_lint.base.js import Json
-from workrail_lint.base.pools import can_spawn, spawned_pool
+from workrail_lint.base.pools import can_spawn, end_workers, spawned_pool
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Progress
 from workrail_lint.base.version import VERSION
@@ -99,15 +98,10 @@ def open_executor(jobs: int = 1, scheduler: str | None = None) -> Ok[AbstractCon
     return Ok(processes(jobs))
 
 
-def _leave_interrupts_to_parent() -> None:
-    """Ctrl-C reaches every process of a terminal; only the one that collects results decides what it means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 @contextmanager
 def processes(jobs: int) -> Iterator[Processes]:
     """Yield an executor with fresh processes, so that a worker holds nothing of what this process did before."""
-    with spawned_pool(jobs, _leave_interrupts_to_parent) as pool:
+    with spawned_pool(jobs) as pool:
         yield Processes(pool)
 
 
@@ -118,20 +112,22 @@ class Processes:
         self._pool = pool
 
     def perform(self, task: Task, pieces: Sequence[Json]) -> Iterator[Done]:
-        places: dict[Future[str], int] = {
-            self._pool.submit(perform_piece, task, json.dumps(piece)): place for place, piece in enumerate(pieces)
-        }
-        waiting = set(places)
+        places: dict[Future[str], int] = {}
+        is_done = False
         try:
+            for place, piece in enumerate(pieces):
+                places[self._pool.submit(perform_piece, task, json.dumps(piece))] = place
+            waiting = set(places)
             while waiting:
                 done, waiting = wait(waiting, return_when="FIRST_COMPLETED")
                 for future in sorted(done, key=places.__getitem__):
                     yield places[future], future.result()
+            is_done = True
         except BrokenProcessPool:
             raise WorkerLost("a worker process ended unexpectedly; try again with fewer --jobs") from None
         finally:
-            for future in waiting:
-                future.cancel()
+            if not is_done:  # nobody waits for the rest, and a piece may take minutes
+                end_workers()
 
 
 def connected(address: str) -> Ok[AbstractContextManager[Executor]] | Err[str]:

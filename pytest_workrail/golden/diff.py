@@ -274,7 +274,7 @@ class _Walk:
             return self._items(old, new, at)
         if isinstance(old, str) and isinstance(new, str):
             return self._text(old, new, at)
-        if type(old) is type(new) and old == new:
+        if _are_same_scalars(old, new):
             return new
         sort: Sort = "counter" if at.field.rpartition("/")[2] in _COUNTERS else at.sort
         is_taken = self._report(Difference("changed", sort, at.step, at.field, at.pointer, old, new))
@@ -291,10 +291,10 @@ class _Walk:
     def _members(self, old: dict[str, Any], new: dict[str, Any], at: _Place) -> Any:
         if at.field == "pending" and isinstance(old.get("prompt"), str) and isinstance(new.get("prompt"), str):
             return {**self._members(_without(old, "prompt"), _without(new, "prompt"), at), **self._prompt(old, new, at)}
-        members = {
-            name: self.value(old.get(name, _MISSING), new.get(name, _MISSING), at.member(name))
-            for name in {**new, **old}
-        }
+        members = {}
+        for name in {**new, **old}:
+            was, is_now = old.get(name, _MISSING), new.get(name, _MISSING)
+            members[name] = was if _are_same_scalars(was, is_now) else self.value(was, is_now, at.member(name))
         return {name: value for name, value in members.items() if value is not _MISSING}
 
     def _prompt(self, old: dict[str, Any], new: dict[str, Any], at: _Place) -> dict[str, str]:
@@ -317,7 +317,7 @@ class _Walk:
         return [item for item in items if item is not _MISSING]
 
     def _text(self, old: str, new: str, at: _Place) -> str:
-        if old == new and "«" not in old:
+        if _are_same_scalars(old, new):
             return old
         was, is_now = _SYMBOL.split(old), _SYMBOL.split(new)
         if was[::2] == is_now[::2]:
@@ -352,6 +352,13 @@ class _Walk:
         if isinstance(value, dict):
             return {str(self._as_old(name)): self._as_old(item) for name, item in value.items()}
         return value
+
+
+def _are_same_scalars(old: Any, new: Any) -> bool:
+    """Return whether two values are one scalar, without a symbol in it: nothing to report and nothing to remember."""
+    if type(old) is not type(new) or isinstance(old, dict | list):
+        return False
+    return bool(old == new) and not (isinstance(old, str) and "«" in old)
 
 
 def _marked_new(symbol: str) -> str:

@@ -20,7 +20,8 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from workrail_lint.base.files import output_root, read_bytes, remove_file, sweep, write_atomically
+from workrail_lint.base import files as base_files
+from workrail_lint.base.files import output_root, read_bytes, remove_file, sweep, sync_folder, write_atomically
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
@@ -140,7 +141,7 @@ def read(path: str | Path, *, in_safe_folder: bool = False) -> bytes | None:
         raise
 
 
-def write(path: Path, data: bytes, mode: int = 0o666) -> Ok[None] | Err[str]:
+def write(path: Path, data: bytes, mode: int = 0o666, *, in_batch: bool = False) -> Ok[None] | Err[str]:
     """Put a file in place in one step. Whatever happens, the old content or the new one is there.
 
     `mode` is what a new file may have at most; who may read it may look into new folders.
@@ -149,7 +150,8 @@ def write(path: Path, data: bytes, mode: int = 0o666) -> Ok[None] | Err[str]:
     for attempt in range(_ATTEMPTS):
         try:
             _refuse_links(path)
-            write_atomically(target, data, output_root(os.path.dirname(target)), parents=True, mode=mode)
+            root = output_root(os.path.dirname(target))
+            write_atomically(target, data, root, parents=True, mode=mode, in_batch=in_batch)
             return Ok(None)
         except FileNotFoundError as problem:
             # Another run that writes here took our half-made file for a leftover.
@@ -171,22 +173,37 @@ def write_all(contents: Mapping[Path, bytes]) -> Ok[None] | Err[str]:
             before[path] = read(path)
         except OSError as problem:
             return Err(f"{path.as_posix()} can't be read: {_reason(problem)}")
+    folders = list(dict.fromkeys(path.parent for path in contents))
+    for folder in folders:
+        remove_leftovers(folder)
     done: list[Path] = []
-    for path, data in contents.items():
-        written = write(path, data)
-        if isinstance(written, Err):
-            for earlier in done:
-                _put_back(earlier, before[earlier])
-            return Err(f"{path.as_posix()} can't be written: {written.error}")
-        done.append(path)
+    outputs = len(base_files.written)
+    try:
+        for path, data in contents.items():
+            done.append(path)
+            written = write(path, data, in_batch=True)
+            if isinstance(written, Err):
+                _put_back(before, done[:-1])
+                return Err(f"{path.as_posix()} can't be written: {written.error}")
+    except KeyboardInterrupt:
+        _put_back(before, done)
+        del base_files.written[outputs:]
+        raise
+    for folder in folders:
+        try:
+            sync_folder(os.fspath(folder), output_root(os.fspath(folder)))
+        except OSError as problem:
+            return Err(f"{folder.as_posix()} can't be written: {_reason(problem)}")
     return Ok(None)
 
 
-def _put_back(path: Path, data: bytes | None) -> None:
-    if data is None:
-        remove(path)
-    else:
-        write(path, data)
+def _put_back(before: Mapping[Path, bytes | None], paths: Iterable[Path]) -> None:
+    for path in paths:
+        data = before[path]
+        if data is None:
+            remove(path)
+        else:
+            write(path, data, in_batch=True)
 
 
 def remove(path: Path) -> Ok[None] | Err[str]:

@@ -138,10 +138,14 @@ class PendingChanges:
         self.proposals = [proposal(path) for path in paths]
         self._causes = {each.name: causes for each in self.proposals if (causes := _causes_of(each)) is not None}
         self.groups = grouped((name, list(causes)) for name, causes in self._causes.items())
+        self._ids: dict[str, list[str]] = {}
+        for group in self.groups:
+            for name in group.goldens:
+                self._ids.setdefault(name, []).append(group.key.id)
 
-    def ids(self, name: str) -> set[str]:
-        """Return the changes of a golden."""
-        return {cause.key.id for cause in self._causes.get(name, ())}
+    def ids(self, name: str) -> list[str]:
+        """Return the changes of a golden, in the order of the groups."""
+        return self._ids.get(name, [])
 
     def differences(self, name: str) -> list[Difference]:
         """Return all that differs about a golden, whatever caused it."""
@@ -150,16 +154,16 @@ class PendingChanges:
 
     def accept(self, chosen: Set[str]) -> Outcome:
         """Make goldens what the tests saw, as far as the chosen changes go."""
-        return self._decide(chosen, self._accepted)
+        return self._decide(frozenset(chosen), self._accepted)
 
     def reject(self, chosen: Set[str]) -> Outcome:
         """Drop the chosen changes. The goldens stay as they are."""
-        return self._decide(chosen, self._rejected)
+        return self._decide(frozenset(chosen), self._rejected)
 
     def skip(self, group: Group) -> None:
         """Remember that somebody left a change for later."""
         for each in self.proposals:
-            if each.name in group.goldens and each.pending is not None:
+            if group.key.id in self.ids(each.name) and each.pending is not None:
                 kept = each.pending._replace(skipped=(*each.pending.skipped, group.key.id))
                 files.write(each.path, kept.file())
 
@@ -167,21 +171,21 @@ class PendingChanges:
         """Return the changes that somebody left for later."""
         return {name for each in self.proposals if each.pending is not None for name in each.pending.skipped}
 
-    def _decide(self, chosen: Set[str], plan: Callable[[Proposal, Set[str]], Ok[_Writes] | Err[str]]) -> Outcome:
+    def _decide(self, chosen: frozenset[str], plan: Callable[[Proposal, Set[str]], Ok[_Writes] | Err[str]]) -> Outcome:
         refused: list[tuple[str, str]] = []
         allowed = set(chosen)
-        members = [each for each in self.proposals if self.ids(each.name) & chosen]
+        members = [each for each in self.proposals if not chosen.isdisjoint(self.ids(each.name))]
         plans: list[tuple[Proposal, _Writes]] = []
         for each in members:
-            planned = plan(each, self.ids(each.name) & chosen)
+            planned = plan(each, chosen.intersection(self.ids(each.name)))
             if isinstance(planned, Err):
                 refused.append((each.name, planned.error))
-                allowed -= self.ids(each.name)
+                allowed.difference_update(self.ids(each.name))
             else:
                 plans.append((each, planned.value))
         if allowed != chosen:
             # Whoever shares a change with a golden that can't follow does not go ahead alone.
-            again = self._decide(allowed, plan) if allowed else Outcome([], [])
+            again = self._decide(frozenset(allowed), plan) if allowed else Outcome([], [])
             return Outcome(again.done, refused + again.refused)
         first = {path: data for _, writes in plans for path, data in writes.first.items()}
         then = {path: data for _, writes in plans for path, data in writes.then.items()}
@@ -201,7 +205,7 @@ class PendingChanges:
             return Err(f"{each.problem}; run the test again")
         if files.read(each.golden_path) != each.old:
             return Err("the golden has changed meanwhile; look at the change again")
-        if chosen == self.ids(each.name):
+        if chosen == set(self.ids(each.name)):
             return Ok(_Writes({}, {each.golden_path: each.new}, True))
         part = self._part(each, chosen)
         if isinstance(part, Err):
@@ -211,7 +215,7 @@ class PendingChanges:
         return Ok(_Writes({each.path: known.file()}, {each.golden_path: part.value}, False))
 
     def _rejected(self, each: Proposal, chosen: Set[str]) -> Ok[_Writes] | Err[str]:
-        rest = self.ids(each.name) - chosen
+        rest = set(self.ids(each.name)) - chosen
         if not rest or each.pending is None:
             return Ok(_Writes({}, {}, True))
         part = self._part(each, rest)
@@ -262,7 +266,7 @@ def about(changes: PendingChanges, each: Proposal) -> dict[str, Any]:
         members["test"] = each.pending.test
     if each.problem:
         members["problem"] = each.problem
-    members["groups"] = [group.key.id for group in changes.groups if each.name in group.goldens]
+    members["groups"] = changes.ids(each.name)
     return members
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from typing import Any
 
 import anyio
@@ -20,11 +21,13 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from pytest_workrail.mcp.tools import ToolAnswer, Toolset
+from workrail_lint.base.terminal import err
 from workrail_lint.base.version import VERSION
 
 NAME = "workrail-lint"
 # How long the answers to calls may take that were made before the client left: it may have cancelled them.
 _LAST_ANSWERS_SECONDS = 2.0
+_INTERRUPTED = 130
 
 
 def serve(tools: Toolset) -> None:
@@ -106,18 +109,21 @@ async def _serve(tools: Toolset) -> None:
     tools.leave()
 
 
-def _end(tools: Toolset) -> None:
+def _end(tools: Toolset, code: int = 0) -> None:
     """Leave at once: a thread still waits for the next line of stdin, and an orderly end would wait for it."""
     tools.leave()
-    os._exit(0)
+    if code == _INTERRUPTED:
+        err("workrail-test: interrupted between two calls; every answer that was sent is kept")
+        sys.stderr.flush()
+    os._exit(code)
 
 
 async def _leave_on_signal(tools: Toolset) -> None:
     """A client that ends the process leaves too. Between calls, so nothing is cut short."""
     wanted = [signal.SIGTERM] if os.name == "nt" else [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
     with anyio.open_signal_receiver(*wanted) as signals:
-        async for _ in signals:
-            _end(tools)
+        async for each in signals:
+            _end(tools, _INTERRUPTED if each == signal.SIGINT else 0)
 
 
 class _Wire:

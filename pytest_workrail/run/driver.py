@@ -37,11 +37,11 @@ from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
 from pytest_workrail.engine.model.ids import child_attempt, ref_of
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.protocol.requests import merged
-from pytest_workrail.engine.protocol.sessions import Program, frozen
+from pytest_workrail.engine.protocol.sessions import frozen_program
 from pytest_workrail.engine.tokens.issuer import StateGrant
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
 from pytest_workrail.run.engine_defects import mark_engine_defects
-from pytest_workrail.run.history import History, Position, empty_projection, final_projection, position_at
+from pytest_workrail.run.history import History, Position, empty_projection, final_projection, log_size, position_at
 from pytest_workrail.run.result import Ending, Run
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.js import Json
@@ -59,20 +59,23 @@ class _RunDriver:
     """One run under way."""
 
     def __init__(self, setup: Setup, agent: Agent) -> None:
-        pinned = frozen(setup.ir, onboarding=setup.onboarding)
+        self._profile = profile_of(setup.profile)
+        pinned = frozen_program(setup.ir, setup.onboarding, self._profile)
         if isinstance(pinned, Err):
             raise ValueError(pinned.error.message)
         self._setup = setup
         self._agent = agent
         self._bench = Bench(setup)
-        self._profile = profile_of(setup.profile)
-        self._program = Program(*pinned.value, self._profile)
+        self._program = pinned.value
         self._history = History()
         self._arrivals: Counter[str] = Counter()
         self._tokens: dict[str, str] = {}
         self._step_tokens: dict[str, str] = {}
         self._last_advance: dict[str, Json] | None = None
         self._position: Position | None = None
+        # The position that was read last without a new answer, and the token it was read by.
+        self._refreshed: Position | None = None
+        self._refreshed_by = ""
         # The node on which the pending step was reached, before anything was submitted there.
         self._arrived_at: Position | None = None
         self._attempt = 1
@@ -329,9 +332,15 @@ class _RunDriver:
         self._tokens["$checkpoint"] = response["checkpointToken"]
 
     def _refresh(self) -> None:
-        """The log has grown without the run moving."""
-        if self._position is not None:
-            self._position = position_at(self._bench, self._tokens["$continue"])
+        """The log may have grown without the run moving."""
+        if self._position is None:
+            return
+        token = self._tokens["$continue"]
+        is_known = self._position is self._refreshed and token == self._refreshed_by
+        if is_known and log_size(self._bench, self._position.place) == len(self._position.events):
+            return
+        self._position = self._refreshed = position_at(self._bench, token)
+        self._refreshed_by = token
 
     def _current_position(self) -> Position:
         assert self._position is not None, "a run has no position before its start"

@@ -103,6 +103,12 @@ def position_of(bench: Bench, place: NodeAddress) -> Position:
     )
 
 
+def log_size(bench: Bench, place: NodeAddress) -> int:
+    """Return how many events the session of a node has."""
+    session = bench.engine.session(place.session_id)
+    return -1 if isinstance(session, Err) else len(session.value.truth.events)
+
+
 def snapshot_of(bench: Bench, node: Node) -> ExecutionSnapshot:
     stored = bench.home.stores.snapshots.get(node.snapshot_ref)
     if isinstance(stored, Err) or stored.value is None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_types import Run
 
 from workrail_lint import compile_workflow
+from workrail_lint.cli import main
+from workrail_lint.systems.workrail.lockfile import VERSION, Lockfile
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, step, workflow
 
 LOCK = "workrail.lock.json"
@@ -425,3 +430,32 @@ def test_diff_usage(run: Run, write: Any, plain: dict[str, Any]) -> None:
     assert run("diff", "a.json", "missing.json").code == 2
     write("bad.json", {**plain, "steps": []})
     assert run("diff", "a.json", "bad.json").code == 2
+
+
+def test_a_lockfile_is_the_same_text_as_one_made_at_once() -> None:
+    entries = {"b.json": {"outline": {"steps": []}, "hash": "x\n"}, "a\u00e4.json": {"hash": None}}
+    document = {"lockfileVersion": VERSION, "catalog": {"id": "c"}, "workflows": dict(sorted(entries.items()))}
+    expected = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    assert Lockfile({"id": "c"}, entries).text() == expected
+    empty = json.dumps({"lockfileVersion": VERSION, "catalog": {"id": "c"}, "workflows": {}}, indent=2) + "\n"
+    assert Lockfile({"id": "c"}, {}).text() == empty
+
+
+@pytest.mark.parametrize("action", ["--update", "--check"])
+def test_a_workflow_more_is_a_few_kilobytes_more(tmp_path: Path, action: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what was compiled only the entry stays, so a repository with thousands of workflows fits in memory."""
+    peaks = {}
+    for count in (1, 40, 160):  # the first one loads what is loaded once
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        for number in range(count):
+            (folder / f"w{number}.json").write_text(json.dumps(workflow(step("first"), id=f"w-{number}")))
+        if action == "--check":
+            main(["lock", "--update"])
+        gc.collect()
+        tracemalloc.start()
+        assert main(["lock", action]) == 0
+        peaks[count] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks[160] - peaks[40] < 120 * 8_000

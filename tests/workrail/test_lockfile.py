@@ -15,6 +15,7 @@ from workrail_lint.systems.workrail.lockfile import (
     Lockfile,
     catalog_entry,
     differences,
+    entry_text,
     lock_entry,
     parse_lockfile,
 )
@@ -37,7 +38,7 @@ def pinned() -> CompiledWorkflow:
 
 def difference(entry: dict[str, Any], now: CompiledWorkflow) -> Difference | None:
     """How one workflow differs from its entry."""
-    found = differences(Lockfile(CATALOG, {PATH: entry}), {PATH: now}, None)
+    found = differences(Lockfile(CATALOG, {PATH: entry}), {PATH: entry_text(lock_entry(now))}, None)
     assert len(found) <= 1
     return found[0] if found else None
 
@@ -77,7 +78,7 @@ def test_an_id_that_changed_is_told_before_all_else(pinned: CompiledWorkflow) ->
 
 def test_workflows_that_came_and_went_are_told_in_the_order_of_paths(pinned: CompiledWorkflow) -> None:
     gone = {"b.json": lock_entry(pinned), "d.json": lock_entry(pinned)}
-    come = {"c.json": pinned, "a.json": pinned}
+    come = dict.fromkeys(("c.json", "a.json"), entry_text(lock_entry(pinned)))
     assert differences(Lockfile(CATALOG, gone), come, None) == [
         Difference("a.json", "new", (), None, pinned.hash),
         Difference("b.json", "missing", (), pinned.hash, None),

@@ -33,6 +33,10 @@ _PROJECT_MARKS = (_REPOSITORY, "workrail-lint.toml", "pyproject.toml")
 _OPENS_FOLDERS = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 
 
+# What this process wrote for its user, in order: an interrupted command says how far it came.
+written: list[str] = []
+
+
 class Unreadable(NamedTuple):
     """Why a file can't be read, in a sentence that names it."""
 
@@ -275,13 +279,24 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def write_atomically(
-    path: str, data: bytes, root: str, *, parents: bool = False, mode: int = 0o666, durable: bool = True
+    path: str,
+    data: bytes,
+    root: str,
+    *,
+    parents: bool = False,
+    mode: int = 0o666,
+    durable: bool = True,
+    in_batch: bool = False,
+    is_output: bool = True,
 ) -> None:
     """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
 
     Nothing is written through a link, neither the file itself nor a folder below the root; for a path that the user
     typed, that is its `output_root`. With `parents`, missing folders are made. `mode` is what a new file may have at
-    most; who may read it may look into the new folders. A power failure may undo a write that is not `durable`.
+    most; who may read it may look into the new folders. A power failure may undo a write that is not `durable`. Whoever
+    writes many files into a folder sweeps it before them and syncs it after them: each write `in_batch` does neither,
+    or n files would list n names n times.
+    What is no output, such as a cache, is not among the files that an interrupted command names.
     """
     if os.path.abspath(path).startswith(_STREAMS):
         _write_to_stream(os.open(path, os.O_WRONLY | _NO_WAITING | _BINARY), data)
@@ -294,8 +309,19 @@ def write_atomically(
         if old is not None and not stat.S_ISREG(old.st_mode):  # a pipe, whose place nothing can take
             _write_to_stream(folder.open(name, os.O_WRONLY | _NO_WAITING | _NO_LINK), data)
             return
-        _sweep(folder, *_ASIDE)
+        if not in_batch:
+            _sweep(folder, *_ASIDE)
         _replace(folder, name, data, old, mode, durable=durable)
+        if durable and not in_batch:
+            folder.sync()
+    if is_output:
+        written.append(path)
+
+
+def sync_folder(path: str, root: str) -> None:
+    """Make the names in a folder survive a power failure: the end of a batch of writes."""
+    with _open_folder(path, root) as folder:
+        folder.sync()
 
 
 def _replace(folder: _Folder, name: str, data: bytes, old: os.stat_result | None, mode: int, *, durable: bool) -> None:
@@ -315,8 +341,6 @@ def _replace(folder: _Folder, name: str, data: bytes, old: os.stat_result | None
     finally:
         if handle >= 0:
             os.close(handle)
-    if durable:
-        folder.sync()
 
 
 def _write_to_stream(handle: int, data: bytes) -> None:

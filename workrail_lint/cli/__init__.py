@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from typing import TextIO
 
+from workrail_lint.base.files import written
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.version import VERSION
@@ -30,7 +31,8 @@ COMMANDS = {
     "server": "the language server, for editors",
     "completion": "print a completion script for your shell",
 }
-OK, FINDINGS, USAGE, NOTHING = 0, 1, 2, 3
+OK, FINDINGS, USAGE, NOTHING, INTERRUPTED = 0, 1, 2, 3, 130
+_NAMED = 3
 
 
 class UsageError(Exception):
@@ -68,13 +70,15 @@ def main(arguments: list[str] | None = None, program: Program = PROGRAM) -> int:
 
 def _guarded(arguments: list[str], program: Program) -> int:
     _open_closed_streams()
+    before = len(written)
     try:
         code = _run(arguments, program)
         sys.stdout.flush()
     except UsageError as error:
         return _fail(str(error), program)
     except KeyboardInterrupt:
-        return 130
+        _fail(_interruption(written[before:]), program)
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, a pager) has closed the pipe.
         _abandon(sys.stdout)
@@ -129,6 +133,15 @@ def _fail(message: str, program: Program) -> int:
     except OSError:
         _abandon(sys.stderr)
     return USAGE
+
+
+def _interruption(outputs: list[str]) -> str:
+    """Return how far an interrupted command came. A file is replaced whole, so none is half-written."""
+    if not outputs:
+        return "interrupted before anything was written; there is no complete result"
+    names = ", ".join(outputs[-_NAMED:])
+    more = f"{len(outputs)} files, the last ones " if len(outputs) > _NAMED else ""
+    return f"interrupted after writing {more}{names}; the rest is as it was"
 
 
 def _help(stream: TextIO, code: int, program: Program) -> int:

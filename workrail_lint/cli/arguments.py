@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from workrail_lint.cli import UsageError
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config, unconfigured
-from workrail_lint.project.discovery import discover
+from workrail_lint.project.discovery import Found, discover
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import known_systems
 from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name, kind_of, may_be_ours
@@ -143,12 +144,21 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
 
     With `others`, a named file may also be one that another system compiles.
     """
+    return list(read_workflows(found_files(paths, config), others=others))
+
+
+def found_files(paths: list[str], config: Config) -> list[Found]:
+    """The files at and below the paths that may be workflows. A path that leads nowhere is an error."""
     include, exclude = config.strings("include"), config.strings("exclude")
     discovery = discover(paths, include=include, exclude=exclude, root=config.root)
     for path, reason in discovery.problems:
         raise UsageError(f"{printable(path)} {reason}")
-    workflows: list[Workflow] = []
-    for file in discovery.files:
+    return discovery.files
+
+
+def read_workflows(files: Iterable[Found], *, others: bool = False) -> Iterator[Workflow]:
+    """Yield the workflows among some files, read one at a time: thousands of them need not be in memory together."""
+    for file in files:
         read = read_file(file.path)
         if isinstance(read, Err):
             raise UsageError(printable(read.error.message))
@@ -157,8 +167,7 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
                 _refuse_other_kind(file.path, read.value)
         elif not is_workflow(file.path, read.value):
             continue
-        workflows.append(Workflow(file.path, read.value))
-    return workflows
+        yield Workflow(file.path, read.value)
 
 
 class Owner:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from workrail_lint.base.canonical import CanonicalError
@@ -11,11 +13,13 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
+from workrail_lint.cli.arguments import configuration, found_files, read_workflows, settings
 from workrail_lint.cli.output import report_errors, write_output
 from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.findings import Finding
 from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.config import Config
+from workrail_lint.project.discovery import Found
 from workrail_lint.project.plan import load_baseline
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling, refusals
@@ -27,7 +31,9 @@ from workrail_lint.systems.workrail.lockfile import (
     Lockfile,
     catalog_entry,
     differences,
+    entry_text,
     lock_entry,
+    lockfile_text,
     parse_lockfile,
 )
 from workrail_lint.systems.workrail.settings import Settings
@@ -42,7 +48,7 @@ def main(arguments: list[str]) -> int:
     config = configuration(args, args.paths[0])
     active = settings(args, config)
     root = os.path.dirname(os.path.abspath(args.file))
-    build = _compile(workflow_files(args.paths, config), active, root, _baseline(config))
+    build = _compile(found_files(args.paths, config), active, root, _baseline(config))
     scope = _Scope(args.paths, root)
     if args.update:
         return _update(args.file, active, build, scope)
@@ -84,11 +90,15 @@ def _key(path: str, root: str) -> str:
 
 
 class _Made(NamedTuple):
-    """The workflows by their keys: compiled, failed, or skipped because a baseline accepts their errors."""
+    """The workflows by their keys: pinned, failed, or skipped because a baseline accepts their errors.
 
-    compiled: dict[str, CompiledWorkflow]
+    Of each only the text of its entry is kept, and why the engine rejects it: what was compiled is much larger.
+    """
+
+    entries: dict[str, str]
     failed: set[str]
     accepted: set[str]
+    rejected: dict[str, str]
 
     @property
     def left_alone(self) -> set[str]:
@@ -106,10 +116,10 @@ def _baseline(config: Config) -> Baseline | None:
     return loaded.value
 
 
-def _compile(files: list[Workflow], active: Settings, root: str, baseline: Baseline | None) -> _Made:
-    result = _Made({}, set(), set())
-    progress = Progress(len(files), "compiling")
-    for done, file in enumerate(files, 1):
+def _compile(found: list[Found], active: Settings, root: str, baseline: Baseline | None) -> _Made:
+    result = _Made({}, set(), set(), {})
+    progress = Progress(len(found), "compiling")
+    for done, file in enumerate(read_workflows(found), 1):
         key = _key(file.path, root)
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
         if checked.compiled is None:
@@ -120,7 +130,9 @@ def _compile(files: list[Workflow], active: Settings, root: str, baseline: Basel
                 result.failed.add(key)
                 report_errors(errors)
         elif _has_hash(checked.compiled, file.path):
-            result.compiled[key] = checked.compiled
+            result.entries[key] = entry_text(lock_entry(checked.compiled))
+            if checked.compiled.engine_errors:
+                result.rejected[key] = _rejection(checked.compiled.engine_errors)
         else:
             result.failed.add(key)
         progress.step(done)
@@ -129,6 +141,12 @@ def _compile(files: list[Workflow], active: Settings, root: str, baseline: Basel
         number = counted(len(result.accepted), "workflow")
         err(f"workrail-lint: skipped {number} with compile errors that are in the baseline")
     return result
+
+
+def _rejection(errors: Sequence[Finding]) -> str:
+    first, *others = errors
+    more = f" (and {len(others)} more)" if others else ""
+    return f"the engine rejects the workflow: {first.code} {printable(first.message)}{more}"
 
 
 def _has_hash(compiled: CompiledWorkflow, path: str) -> bool:
@@ -171,30 +189,24 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
     old = _existing(path, must_exist=False)
     entries = old.workflows if old else {}
     kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in build.left_alone}
-    if not build.compiled and not kept:
+    if not build.entries and not kept:
         err(
             "workrail-lint: no workflow compiles, so nothing is pinned"
             if build.left_alone
             else "workrail-lint: no workflow found to pin"
         )
         return FINDINGS if build.failed else NOTHING
-    pinned = {key: lock_entry(item) for key, item in build.compiled.items()}
-    lock = Lockfile(catalog_entry(active.base_catalog), {**kept, **pinned})
-    text = lock.text()
-    before = set(old.workflows) if old else set()
-    added = len(lock.workflows.keys() - before)
-    removed = len(before - lock.workflows.keys())
-    changed = sum(1 for key in before & lock.workflows.keys() if old and old.workflows[key] != lock.workflows[key])
-    if old is None or old.text() != text:
+    pinned = {**{key: entry_text(entry) for key, entry in kept.items()}, **build.entries}
+    catalog = catalog_entry(active.base_catalog)
+    added = len(pinned.keys() - entries.keys())
+    removed = len(entries.keys() - pinned.keys())
+    changed = sum(entries[key] != json.loads(pinned[key]) for key in entries.keys() & build.entries.keys())
+    if old is None or old.catalog != catalog or added or removed or changed:
         # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
-        write_output(path, text.encode("utf-8", "backslashreplace"))
-    for key, item in build.compiled.items():
-        if item.engine_errors:
-            first, *others = item.engine_errors
-            more = f" (and {len(others)} more)" if others else ""
-            reason = f"the engine rejects the workflow: {first.code} {printable(first.message)}{more}"
-            err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
-    out(f"{path}: {len(lock.workflows)} pinned ({added} new, {changed} changed, {removed} removed)")
+        write_output(path, lockfile_text(catalog, pinned).encode("utf-8", "backslashreplace"))
+    for key, reason in build.rejected.items():
+        err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
+    out(f"{path}: {len(pinned)} pinned ({added} new, {changed} changed, {removed} removed)")
     return _failed(build, "not pinned")
 
 
@@ -212,12 +224,12 @@ def _be(names: set[str]) -> str:
 def _check(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
     lock = _existing(path, must_exist=True)
     assert lock is not None
-    asked = {key for key in lock.workflows.keys() | build.compiled.keys() if scope.holds(key)} - build.left_alone
+    asked = {key for key in lock.workflows.keys() | build.entries.keys() if scope.holds(key)} - build.left_alone
     style = Style(uses_colour())
     now = catalog_entry(active.base_catalog)
     if lock.catalog != now:
         out(f"catalog: changed from {_catalog(lock.catalog)} to {_catalog(now)}")
-    changes = differences(lock, build.compiled, asked)
+    changes = differences(lock, build.entries, asked)
     for difference in changes:
         for line in _described(difference, style):
             out(line)

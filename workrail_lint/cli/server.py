@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
-from typing import BinaryIO, cast
+from typing import BinaryIO, NoReturn, cast
 
-from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.base.terminal import err
+from workrail_lint.cli import FINDINGS, INTERRUPTED, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.check import found_projects, make_project_plan
 from workrail_lint.cli.check import parser as check_parser
@@ -29,6 +31,7 @@ def main(arguments: list[str]) -> int:
     except ImportError as error:
         raise UsageError(f"the language server needs pygls: pip install 'workrail-lint[lsp]' ({error})") from None
     gc.enable()
+    signal.signal(signal.SIGINT, _leave)
     server = make_server(lambda path: open_project(args, path))
     log_in_one_line()
     messages = Input(sys.stdin.buffer)
@@ -38,6 +41,13 @@ def main(arguments: list[str]) -> int:
     if messages.problem is not None:
         raise UsageError(f"{messages.problem}; the messages of the client can't be told apart any more")
     return OK if server.ends_as_agreed else FINDINGS
+
+
+def _leave(*_: object) -> NoReturn:
+    """Leave at once: a thread still waits for what the editor says next, and an orderly end would wait for it."""
+    err("workrail-lint: interrupted; the language server wrote nothing")
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
 
 
 def parser() -> Parser:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workrail_lint.base.canonical import digest
@@ -11,7 +12,7 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import configuration, settings, workflow_files
+from workrail_lint.cli.arguments import Workflow, configuration, found_files, read_workflows, settings
 from workrail_lint.cli.check import checked_projects
 from workrail_lint.cli.check import parser as check_parser
 from workrail_lint.cli.output import write_output
@@ -92,19 +93,21 @@ def parser() -> Parser:
 def build(args: argparse.Namespace) -> int:
     config = configuration(args, args.paths[0])
     active = settings(args, config)
-    files = workflow_files(args.paths, config)
-    if not files:
+    files = found_files(args.paths, config)
+    if not any(True for _ in read_workflows(files)):
         err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
         return NOTHING
     inputs = _inputs(args, config)
     findings, reasons = _findings(args)
     root = os.path.abspath(config.root)
-    sources = []
-    for file in files:
-        checked = check_document(read_for_compiling(file.data), file.path, active, None)
-        relative = os.path.relpath(file.path, root).replace(os.sep, "/")
-        sources.append(Source(relative, checked, findings.get(os.path.normpath(file.path), [])))
-    changes, committed = ({}, {}) if args.git is None else _history(args.git, files, sources, config, active)
+    # One at a time: what was compiled is much larger than what the page shows of it.
+    sources: Iterable[Source] = _sources(read_workflows(files), active, root, findings)
+    changes: dict[str, list[Change] | None] = {}
+    committed: dict[str, int] = {}
+    if args.git is not None:
+        workflows = list(read_workflows(files))
+        sources = list(_sources(workflows, active, root, findings))
+        changes, committed = _history(args.git, workflows, sources, config, active)
     name = args.title or os.path.basename(root) or "project"
     data = project_data(
         name,
@@ -121,8 +124,17 @@ def build(args: argparse.Namespace) -> int:
     text = page(data, name) if args.format == "html" else f"{script_json(data)}\n"
 
     write_output(args.output, text.encode())
-    err(f"workrail-lint: wrote {counted(len(sources), 'workflow')} to {printable(args.output)}")
+    err(f"workrail-lint: wrote {counted(len(data['workflows']), 'workflow')} to {printable(args.output)}")
     return OK
+
+
+def _sources(
+    workflows: Iterable[Workflow], active: Settings, root: str, findings: dict[str, list[dict[str, Any]]]
+) -> Iterator[Source]:
+    for file in workflows:
+        checked = check_document(read_for_compiling(file.data), file.path, active, None)
+        shown = os.path.relpath(file.path, root).replace(os.sep, "/")
+        yield Source(shown, checked, findings.get(os.path.normpath(file.path), []))
 
 
 def _inputs(args: argparse.Namespace, config: Config) -> Inputs:

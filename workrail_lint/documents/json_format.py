@@ -46,7 +46,7 @@ def ordered(text: str, walk: SchemaWalk) -> str:
     """Valid JSON text with known members first, in the order of the schema, then the others as they were."""
     tokens = list(_TOKEN.finditer(text))
     value, _ = _parsed(tokens, 0)
-    return text[: value.start] + _written(value, text, walk, walk.at(())) + text[value.end :]
+    return text[: value.start] + _Writer(text, walk).written(value, walk.at(())) + text[value.end :]
 
 
 def _parsed(tokens: list[re.Match[str]], at: int) -> tuple[_Value, int]:
@@ -71,20 +71,35 @@ def _parsed(tokens: list[re.Match[str]], at: int) -> tuple[_Value, int]:
     return _Value(opening.start(), opening.end()), at + 1
 
 
-def _written(value: _Value, text: str, walk: SchemaWalk, schemas: list[Schema]) -> str:
-    """The text of a value. One in which nothing moves keeps its text, whitespace included."""
-    if value.members:
-        order = {f'"{member.name}"': number for number, member in enumerate(walk.members(schemas))}
-        inner = {member.name: member.schemas for member in walk.members(schemas)}
-        wanted = sorted(value.members, key=lambda member: order.get(member[0], len(order)))
-        parts = [_written(each, text, walk, inner.get(name[1:-1], [])) for name, each in wanted]
-        if wanted == value.members:
-            return _filled(value, text, [each for _, each in wanted], parts)
-        return "{" + ",\n".join(f"{name}: {part}" for (name, _), part in zip(wanted, parts, strict=True)) + "\n}"
-    if value.items:
-        below = walk.below(schemas)
-        return _filled(value, text, value.items, [_written(each, text, walk, below) for each in value.items])
-    return text[value.start : value.end]
+class _Writer:
+    """Writes values in the order of a schema. What it says about a place is asked once for all objects there."""
+
+    def __init__(self, text: str, walk: SchemaWalk) -> None:
+        self._text = text
+        self._walk = walk
+        self._members: dict[tuple[int, ...], tuple[dict[str, int], dict[str, list[Schema]]]] = {}
+
+    def written(self, value: _Value, schemas: list[Schema]) -> str:
+        """The text of a value. One in which nothing moves keeps its text, whitespace included."""
+        if value.members:
+            order, inner = self._members_of(schemas)
+            wanted = sorted(value.members, key=lambda member: order.get(member[0], len(order)))
+            parts = [self.written(each, inner.get(name, [])) for name, each in wanted]
+            if wanted == value.members:
+                return _filled(value, self._text, [each for _, each in wanted], parts)
+            return "{" + ",\n".join(f"{name}: {part}" for (name, _), part in zip(wanted, parts, strict=True)) + "\n}"
+        if value.items:
+            below = self._walk.below(schemas)
+            return _filled(value, self._text, value.items, [self.written(each, below) for each in value.items])
+        return self._text[value.start : value.end]
+
+    def _members_of(self, schemas: list[Schema]) -> tuple[dict[str, int], dict[str, list[Schema]]]:
+        """The place of each member in the order, and its schemas, by its name as it is written."""
+        key = tuple(map(id, schemas))
+        if key not in self._members:
+            members = {f'"{member.name}"': member.schemas for member in self._walk.members(schemas)}
+            self._members[key] = ({name: number for number, name in enumerate(members)}, members)
+        return self._members[key]
 
 
 def _filled(value: _Value, text: str, inner: list[_Value], parts: list[str]) -> str:
@@ -268,8 +283,7 @@ def formatted(text: str) -> str:
     lines = _whole_lines(plain)
     if lines is not None:
         return newline.join(lines) + newline
-    pattern = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\[\]{}",:\s]++'
-    tokens = [(match.start(), match[0]) for match in re.finditer(pattern, plain)]
+    tokens = [(match.start(), match[0]) for match in _TOKEN.finditer(plain)]
     spans = _containers(tokens)
     out: list[str] = []
     indent = "\n"

@@ -117,8 +117,9 @@ class Cache:
             make_private_folder(self._folder, self._below)
             ignore = os.path.join(self._folder, ".gitignore")
             if not os.path.lexists(ignore):
-                write_atomically(ignore, b"*\n", self._below, mode=PRIVATE)
-            write_atomically(self.path, _signature(key, self.path, text) + text, self._below, mode=PRIVATE)
+                write_atomically(ignore, b"*\n", self._below, mode=PRIVATE, is_output=False)
+            signed = _signature(key, self.path, text) + text
+            write_atomically(self.path, signed, self._below, mode=PRIVATE, is_output=False)
             _prune(self._folder, self._below)
         except (OSError, ValueError):
             return
@@ -176,7 +177,7 @@ def _user_key(*, make: bool) -> bytes | None:
     try:
         if make and not os.path.lexists(path):
             make_private_folder(folder, folder)
-            write_atomically(path, os.urandom(_KEY_BYTES), folder, mode=PRIVATE)
+            write_atomically(path, os.urandom(_KEY_BYTES), folder, mode=PRIVATE, is_output=False)
         info = os.lstat(path)
         if hasattr(os, "geteuid") and (info.st_uid != os.geteuid() or info.st_mode & 0o077):
             return None

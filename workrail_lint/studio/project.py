@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workrail_lint.base.canonical import canonical_bytes, digest
@@ -20,7 +20,7 @@ from workrail_lint.systems.workrail.model.workflow import Step, Workflow
 
 def project_data(
     name: str,
-    sources: Sequence[Source],
+    sources: Iterable[Source],
     inputs: Inputs,
     catalog: Catalog,
     *,
@@ -31,8 +31,9 @@ def project_data(
 ) -> Data:
     """Return everything a page shows.
 
-    `changes` by path; None for a workflow that is new since the revision. `reasons` say why the rules exist, by their
-    names. `committed` says when a file was last changed in git, by path.
+    Each source is looked at once, so they need not be in memory together. `changes` by path; None for a workflow that
+    is new since the revision. `reasons` say why the rules exist, by their names. `committed` says when a file was last
+    changed in git, by path.
     """
     runs = [dict(run) for run in inputs.runs]
     observed = inputs.observed_workflows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -101,6 +101,8 @@ def _onboarding_step(title: str, prompt: str) -> dict[str, Any]:
 
 
 _PROGRAMS_KEPT = 64
+# By runs: a driver and its engine, the scenarios of one workflow under both profiles.
+_PROGRAMS_SHARED = 4
 
 
 class Program:
@@ -141,12 +143,30 @@ def _report_packs() -> dict[str, ContractPack]:
 
 def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], WorkflowHash]] | Err[ToolError]:
     """An IR as it comes back from its canonical bytes, and its hash: what a run sees from its first prompt on."""
-    if onboarding:
-        ir = with_onboarding(ir)
+    raw = _canonical(ir, onboarding)
+    return raw if isinstance(raw, Err) else _decoded(raw.value)
+
+
+def frozen_program(ir: dict[str, Any], onboarding: bool, profile: Profile) -> Ok[Program] | Err[ToolError]:
+    """Return the program of an IR as it comes back from its canonical bytes: one for all that run the same bytes."""
+    raw = _canonical(ir, onboarding)
+    return raw if isinstance(raw, Err) else _program(raw.value, profile)
+
+
+@lru_cache(maxsize=_PROGRAMS_SHARED)
+def _program(raw: bytes, profile: Profile) -> Ok[Program] | Err[ToolError]:
+    decoded = _decoded(raw)
+    return decoded if isinstance(decoded, Err) else Ok(Program(*decoded.value, profile))
+
+
+def _canonical(ir: dict[str, Any], onboarding: bool) -> Ok[bytes] | Err[ToolError]:
     try:
-        raw = canonical_bytes(ir)
+        return Ok(canonical_bytes(with_onboarding(ir) if onboarding else ir))
     except CanonicalError as problem:
         return Err(internal(f"The compiled workflow has no canonical form ({problem.code})."))
+
+
+def _decoded(raw: bytes) -> Ok[tuple[dict[str, Any], WorkflowHash]] | Err[ToolError]:
     decoded = decode_json(raw)
     if isinstance(decoded, Err) or not isinstance(decoded.value, dict):
         return Err(internal("The compiled workflow can't be read back."))
@@ -170,7 +190,7 @@ class Programs:
 
     def __init__(self, load: LoadWorkflow, profile: Profile) -> None:
         self._load = load
-        self._profile = profile
+        self.profile = profile
         self._kept: OrderedDict[WorkflowHash, Program] = OrderedDict()
 
     def of(self, workflow_hash: WorkflowHash) -> Ok[Program] | Err[ToolError]:
@@ -187,16 +207,17 @@ class Programs:
             return Err(precondition(message, "Start the workflow again, or restore the data folder."))
         if loaded.value.get("sourceKind") == "v1_pinned":
             ported = ported_ir(loaded.value)
-            return ported if isinstance(ported, Err) else Ok(self.add(ported.value, workflow_hash))
+            if isinstance(ported, Err):
+                return ported
+            return Ok(self.keep(Program(ported.value, workflow_hash, self.profile)))
         if loaded.value.get("format") != FORMAT or ir_problem(loaded.value) is not None:
             message = "The workflow this run names is not an executable one."
             return Err(precondition(message, "Start the workflow again to pin an executable version of it."))
-        return Ok(self.add(loaded.value, workflow_hash))
+        return Ok(self.keep(Program(loaded.value, workflow_hash, self.profile)))
 
-    def add(self, ir: dict[str, Any], workflow_hash: WorkflowHash) -> Program:
-        """Take in an IR that is known to have this hash."""
-        program = self._kept.get(workflow_hash) or Program(ir, workflow_hash, self._profile)
-        self._kept[workflow_hash] = program
+    def keep(self, program: Program) -> Program:
+        """Remember a program of this profile by its hash; return the one that is known under it, if any."""
+        program = self._kept.setdefault(program.workflow_hash, program)
         if len(self._kept) > _PROGRAMS_KEPT:
             self._kept.popitem(last=False)
         return program

@@ -62,7 +62,7 @@ from pytest_workrail.engine.protocol.sessions import (
     SessionWriter,
     Written,
     find_node,
-    frozen,
+    frozen_program,
     load_session,
     open_node,
 )
@@ -112,8 +112,9 @@ class StartHandler(Struct, frozen=True):
         return self._answer(place.value, request)
 
     def _program(self, entry: WorkflowEntry) -> Ok[Program] | Err[ToolError]:
-        pin = frozen(entry.ir, self.inject_onboarding)
-        return pin if isinstance(pin, Err) else Ok(self.loader.programs.add(*pin.value))
+        programs = self.loader.programs
+        program = frozen_program(entry.ir, self.inject_onboarding, programs.profile)
+        return program if isinstance(program, Err) else Ok(programs.keep(program.value))
 
     def _open_session(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from workrail_lint.documents.schema.engine import Validator, compile_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
-from workrail_lint.systems.workrail.diff import Change, compare, digested, outline, outline_from_json
+from workrail_lint.systems.workrail.diff import Change, compare, outline, outline_from_json
 
 FILE_NAME = "workrail.lock.json"
 VERSION = 1
@@ -27,12 +28,27 @@ class Lockfile(NamedTuple):
 
     def text(self) -> str:
         """The file's content: stable order, two-space indentation, a final newline."""
-        document = {
-            "lockfileVersion": VERSION,
-            "catalog": self.catalog,
-            "workflows": {path: self.workflows[path] for path in sorted(self.workflows)},
-        }
-        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        return lockfile_text(self.catalog, {path: entry_text(entry) for path, entry in self.workflows.items()})
+
+
+def lockfile_text(catalog: dict[str, str], entries: Mapping[str, str]) -> str:
+    """Return the content of a lockfile, from the texts of its entries: they take a tenth of the memory of entries."""
+    head = _text({"lockfileVersion": VERSION, "catalog": catalog}).removesuffix("\n}")
+    parts = [head, ',\n  "workflows": {']
+    for path in sorted(entries):  # in one join, without a copy of each entry on the way
+        parts += ["\n    ", _text(path), ": ", entries[path], ","]
+    if entries:
+        parts[-1] = "\n  "
+    return "".join([*parts, "}\n}\n"])
+
+
+def entry_text(entry: dict[str, Any]) -> str:
+    """Return an entry as it is in a lockfile. No string of JSON holds a line break, so all of them are layout."""
+    return _text(entry).replace("\n", "\n    ")
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 class Difference(NamedTuple):
@@ -127,15 +143,18 @@ def _validator() -> Validator:
     )
 
 
-def differences(lock: Lockfile, compiled: dict[str, CompiledWorkflow], asked: set[str] | None) -> list[Difference]:
-    """Return what no longer is as it was pinned, by path. `asked` restricts the look to some paths."""
+def differences(lock: Lockfile, entries: Mapping[str, str], asked: set[str] | None) -> list[Difference]:
+    """Return what no longer is as it was pinned, by path. `asked` restricts the look to some paths.
+
+    `entries` are the texts of the entries that the workflows have now.
+    """
     result: list[Difference] = []
-    for path in sorted(compiled.keys() | lock.workflows.keys()):
+    for path in sorted(entries.keys() | lock.workflows.keys()):
         if asked is not None and path not in asked:
             continue
-        entry, now = lock.workflows.get(path), compiled.get(path)
+        entry, now = lock.workflows.get(path), json.loads(entries[path]) if path in entries else None
         if entry is None and now is not None:
-            result.append(Difference(path, "new", (), None, now.hash))
+            result.append(Difference(path, "new", (), None, now["hash"]))
         elif now is None and entry is not None:
             result.append(Difference(path, "missing", (), entry["hash"], None))
         elif entry is not None and now is not None and (difference := _difference(path, entry, now)):
@@ -143,11 +162,11 @@ def differences(lock: Lockfile, compiled: dict[str, CompiledWorkflow], asked: se
     return result
 
 
-def _difference(path: str, entry: dict[str, Any], now: CompiledWorkflow) -> Difference | None:
-    if entry["hash"] == now.hash and entry["engineHash"] == now.engine_hash:
+def _difference(path: str, entry: dict[str, Any], now: dict[str, Any]) -> Difference | None:
+    if entry["hash"] == now["hash"] and entry["engineHash"] == now["engineHash"]:
         return None
-    changes = tuple(compare(outline_from_json(entry["outline"]), digested(outline(now.ir))))
-    if entry["workflowId"] != now.workflow_id:  # no behaviour of its own, but all that runs is known by it
-        changes = (Change("changed", "", "workflowId", entry["workflowId"], now.workflow_id), *changes)
-    kind = "changed" if changes else ("engine" if entry["hash"] == now.hash else "metadata")
-    return Difference(path, kind, changes, entry["hash"], now.hash)
+    changes = tuple(compare(outline_from_json(entry["outline"]), outline_from_json(now["outline"])))
+    if entry["workflowId"] != now["workflowId"]:  # no behaviour of its own, but all that runs is known by it
+        changes = (Change("changed", "", "workflowId", entry["workflowId"], now["workflowId"]), *changes)
+    kind = "changed" if changes else ("engine" if entry["hash"] == now["hash"] else "metadata")
+    return Difference(path, kind, changes, entry["hash"], now["hash"])
