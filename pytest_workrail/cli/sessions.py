@@ -93,6 +93,11 @@ def nothing(folder: DataFolder) -> int:
     return NOTHING
 
 
+def empty_remark(sessions: Collection[str]) -> str:
+    """Return the remark about sessions that have nothing to record, replay or count."""
+    return f"{counted(len(sessions), 'session')} left out, never started: {', '.join(sessions)}"
+
+
 def answer(value: dict[str, Any]) -> None:
     """A result as JSON, in ASCII so that every terminal leaves it what it is."""
     out(json_text({"version": 1, **value}, indent=2))

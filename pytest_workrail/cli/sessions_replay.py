@@ -9,7 +9,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, shown_path, write_file
+from pytest_workrail.cli.sessions import (
+    PROGRAM,
+    answer,
+    chosen_sessions,
+    data_folder,
+    empty_remark,
+    nothing,
+    shown_path,
+    write_file,
+)
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
@@ -51,9 +60,12 @@ def run_replay(args: argparse.Namespace) -> int:
     results = [replay_session(folder, session, versions, args.profile) for session in chosen]
     judged = [each for result in results for each in result.judgements]
     failed = [result for result in results if result.problem is not None]
+    empty = [result.session for result in results if result.is_empty]
     left_out = Counter(name for result in results for name in result.left_out)
     for result in failed:
         err(f"{PROGRAM}: {result.session} was not replayed: {printable(str(result.problem))}")
+    if empty:
+        err(f"{PROGRAM}: {empty_remark(empty)}")
     if left_out:
         names = ", ".join(printable(name) for name in sorted(left_out))
         err(f"{PROGRAM}: {counted(left_out.total(), 'run')} left out, of workflows that have no new version: {names}")
@@ -148,11 +160,14 @@ def run_record(args: argparse.Namespace) -> int:
     versions = versions_of(args.workflow) if args.workflow else None
     scenarios: list[RecordedScenario] = []
     failed: list[dict[str, Any]] = []
+    empty: list[str] = []
     for session in chosen:
         runs = recorded_runs(folder, session, args.profile)
         if isinstance(runs, Err):
             failed.append({"session": session, "reason": runs.error})
             continue
+        if not runs.value:
+            empty.append(session)
         for run in runs.value:
             workflow = _workflow(versions, run.story.workflow_id)
             if isinstance(workflow, Err):
@@ -163,6 +178,10 @@ def run_record(args: argparse.Namespace) -> int:
                 failed.append({"session": session, "reason": recorded.error})
             else:
                 scenarios.append(recorded.value)
+    if empty:
+        err(f"{PROGRAM}: {empty_remark(empty)}")
+    if len(empty) == len(chosen):
+        return nothing(folder)
     if args.json:
         answer({"recorded": [_recorded_json(each) for each in scenarios], "failed": failed})
     else:

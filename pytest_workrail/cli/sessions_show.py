@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
+from pytest_workrail.cli.sessions import (
+    PROGRAM,
+    answer,
+    chosen_sessions,
+    data_folder,
+    empty_remark,
+    nothing,
+    write_file,
+)
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.prompts import node_prompts
@@ -41,6 +49,9 @@ def run_show(args: argparse.Namespace) -> int:
         for each in all_runs:
             for line in story_lines(*each, full=args.full):
                 out(line)
+    if log.is_empty:
+        err(f"{PROGRAM}: {session_id} was never started")
+        return OK
     if not all_runs:
         err(f"{PROGRAM}: {session_id} holds no run: {printable(log.damage or 'no run was started')}")
     return FINDINGS if is_damaged or not all_runs else OK
@@ -62,6 +73,8 @@ def run_stats(args: argparse.Namespace) -> int:
     folder = data_folder(args)
     statistics = count_sessions(folder, chosen_sessions(args, folder), args.workflow)
     if not statistics.workflows:
+        if statistics.empty:
+            err(f"{PROGRAM}: {empty_remark(statistics.empty)}")
         return nothing(folder)
     if args.json:
         answer(statistics.to_json())
@@ -83,6 +96,8 @@ def _print(statistics: Statistics) -> None:
         out("")
     if statistics.damaged:
         out(f"{counted(statistics.damaged, 'session')} damaged; what can be trusted of them is counted")
+    if statistics.empty:
+        out(empty_remark(statistics.empty))
     if statistics.unknown_events:
         out(f"{counted(statistics.unknown_events, 'event')} of kinds that are not known here")
 

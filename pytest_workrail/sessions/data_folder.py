@@ -73,6 +73,14 @@ class DataFolder:
         """Whether a session, or something of it, is a folder of its own, not a link to one."""
         return _is_folder(os.path.join(self.root, SESSIONS, session_id, name).rstrip("/"))
 
+    def segments(self, session_id: str) -> int:
+        """How many files with events a session has, whether or not a manifest attests them."""
+        try:
+            names = os.listdir(os.path.join(self.root, SESSIONS, session_id, "events"))
+        except OSError:
+            return 0
+        return sum(name.endswith(".jsonl") for name in names)
+
     def snapshot(self, ref: str) -> Ok[bytes] | Err[str]:
         """The content of a snapshot, if it is what its name says."""
         return self._content("snapshots", ref, "snapshot")

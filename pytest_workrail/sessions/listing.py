@@ -16,8 +16,8 @@ from workrail_lint.systems.base import FileResult
 if TYPE_CHECKING:
     from pytest_workrail.sessions.session_log import Snapshots
 
-_FORMAT = 1
-STATUSES = ("complete", "complete_with_gaps", "in_progress", "blocked", "gate", "damaged", "unknown")
+_FORMAT = 2
+STATUSES = ("complete", "complete_with_gaps", "in_progress", "blocked", "gate", "empty", "damaged", "unknown")
 
 
 class Summary(NamedTuple):

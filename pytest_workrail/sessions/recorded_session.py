@@ -45,6 +45,7 @@ class ReplayedSession(Struct, frozen=True):
 
     session: str
     judgements: tuple[Judgement, ...] = ()
+    is_empty: bool = False  # never started
     left_out: tuple[str, ...] = ()  # the workflows of runs that have no new version
     problem: str | None = None
     concerns: bool = False  # whether it is known that the session is of one of the versions
@@ -61,10 +62,12 @@ def replay_session(
     runs = recorded_runs(folder, session_id, profile)
     if isinstance(runs, Err):
         return ReplayedSession(session_id, left_out=left_out, problem=runs.error, concerns=bool(all_runs))
+    if not runs.value:
+        return ReplayedSession(session_id, is_empty=True)
     concerned = [run for run in runs.value if run.story.workflow_id in versions]
 
     judgements = tuple(replay_on_version(run, versions[run.story.workflow_id]) for run in concerned)
-    return ReplayedSession(session_id, judgements, left_out, concerns=True)
+    return ReplayedSession(session_id, judgements, left_out=left_out, concerns=True)
 
 
 def replay_on_version(run: Recorded, version: Version) -> Judgement:
@@ -238,4 +241,6 @@ def open_session(
         what = f"no session {session_id}" if session_id is not None else f"{len(names)} sessions; name one by its id"
         return Err(f"it holds {what}")
     runs = recorded_runs(folder, chosen[0], profile)
-    return runs if isinstance(runs, Err) else Ok(RecordedSession(runs.value[-1]))
+    if isinstance(runs, Err):
+        return runs
+    return Ok(RecordedSession(runs.value[-1])) if runs.value else Err("the session was never started")

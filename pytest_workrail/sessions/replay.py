@@ -16,6 +16,7 @@ from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP, Program, frozen, with_onboarding
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, script_of
+from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.story import FIRST_STEP, KnownDefect, Story, defects_of, known_defect, stories
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import listed
@@ -123,10 +124,13 @@ class Recorded(Struct, frozen=True):
 def recorded_runs(
     folder: DataFolder, session_id: str, profile: ProfileName = "reference"
 ) -> Ok[list[Recorded]] | Err[str]:
-    """The runs of a session that can be played again, made by an engine with this profile."""
-    all_runs = stories(folder, session_id)
+    """The runs of a session that can be played again, made by an engine with this profile; none of an empty session."""
+    log = read_log(folder, session_id)
+    if log.is_empty:
+        return Ok([])
+    all_runs = stories(folder, session_id, log)
     if not all_runs:
-        return Err("the log holds no run")
+        return Err(log.damage or "the log holds no run")
     runs = []
     for story in all_runs:
         if not story.nodes:

@@ -72,6 +72,11 @@ class SessionLog(Struct, frozen=True):
         return sum(isinstance(event, UnknownEvent) for event in self.events)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the session was never started. A process that is killed right after it made the folder leaves one."""
+        return self.damage is None and not self.runs and not self.unknown
+
+    @property
     def truth(self) -> SessionTruth:
         """The session as the engine loads it."""
         return SessionTruth(self.log, self.manifest)
@@ -89,7 +94,9 @@ def read_log(folder: DataFolder, session_id: str) -> SessionLog:
     except OSError as problem:
         return SessionLog(session_id, damage=f"the manifest can't be read ({problem.strerror})")
     if raw is None or not raw.strip():
-        return SessionLog(session_id, damage="the session has no manifest")
+        # The manifest is written after the first segment, and before the second.
+        is_lost = folder.segments(session_id) > 1
+        return SessionLog(session_id, damage="the session has no manifest" if is_lost else None)
     return trusted_log(session_id, *_verified(folder, SessionId(session_id), raw))
 
 
@@ -210,6 +217,7 @@ def summarise(log: SessionLog, snapshots: Snapshots) -> Summary:
     gaps = [event.data for event in known if isinstance(event, GapRecorded)]
     summary = Summary(
         session=log.session_id,
+        status="empty" if log.is_empty else "unknown",
         steps=sum(node.node_kind == "step" and node.parent_node_id is not None for node in nodes),
         blocks=sum(node.node_kind == "blocked_attempt" for node in nodes),
         gaps=sum(not isinstance(gap.resolution, Resolves) for gap in gaps),

@@ -134,12 +134,14 @@ class Statistics(Struct):
 
     workflows: dict[str, WorkflowStats] = msgspec.field(default_factory=dict)
     damaged: int = 0
+    empty: list[str] = []  # sessions that were never started
     unknown_events: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {
             "sessions": sum(each.sessions for each in self.workflows.values()),
             "damaged": self.damaged,
+            "empty": len(self.empty),
             "unknownEvents": self.unknown_events,
             "workflows": [{"workflowId": name, **stats.to_json()} for name, stats in sorted(self.workflows.items())],
         }
@@ -153,6 +155,9 @@ def count_sessions(folder: DataFolder, session_ids: Iterable[str], workflow: str
         log = read_log(folder, session_id)
         all_runs = [each for each in stories(folder, session_id, log) if workflow in (None, each.workflow_id)]
         if not all_runs and workflow is not None:
+            continue
+        if log.is_empty:
+            statistics.empty.append(session_id)
             continue
         statistics.unknown_events += log.unknown
         statistics.damaged += any(each.damage for each in all_runs) or not all_runs

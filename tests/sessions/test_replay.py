@@ -195,6 +195,7 @@ def test_what_is_not_replayed_is_said_and_fails_the_gate_if_it_is_of_the_workflo
     write(data, done().played())
     write(data, Session(workflow(step("only"), id="demo.other"), seed=2).submit().played())
     (data / "sessions" / "sess_unreadable").mkdir()
+    (data / "sessions" / "sess_unreadable" / "manifest.jsonl").write_text("no manifest", encoding="utf-8")
     answer, said = replayed(capsys, *options)
     assert answer["verdicts"]["same"] == 1
     assert answer["leftOut"] == {"demo.other": 1}

@@ -99,6 +99,9 @@ class _RecordingHandle:
         self._inner.write(data)
         self._files.ops.append(Op("write", self._path, data=data))
 
+    def write_whole(self, data: bytes) -> None:
+        self.write(data)
+
     def sync(self) -> None:
         self._files.ops.append(Op("sync", self._path))
 

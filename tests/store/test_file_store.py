@@ -285,10 +285,14 @@ def test_a_failing_disk_is_a_value(broken):
     plan = preferences_plan(story.builder(story.truth), story.root, story.preferences("x", "guided"))
     files.broken = broken
     store = story.home.stores.sessions
-    assert store.append(AppendPermit(story.session_id), plan) == Err(StoreIoError("No space left on device"))
+    assert store.append(AppendPermit(story.session_id), plan) == Err(
+        StoreIoError("No space left on device", out_of_space=True)
+    )
     if broken == "read":
-        assert store.load(story.session_id) == Err(StoreIoError("No space left on device"))
-        assert store.load_validated_prefix(story.session_id) == Err(StoreIoError("No space left on device"))
+        assert store.load(story.session_id) == Err(StoreIoError("No space left on device", out_of_space=True))
+        assert store.load_validated_prefix(story.session_id) == Err(
+            StoreIoError("No space left on device", out_of_space=True)
+        )
     files.broken = ""
     assert store.append(AppendPermit(story.session_id), plan) == Ok(None)
     assert store.load(story.session_id).value.events[-1] == plan.events[-1]

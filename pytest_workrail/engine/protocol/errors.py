@@ -16,7 +16,7 @@ from pytest_workrail.engine.store.bundle import (
     ImportFailure,
 )
 from pytest_workrail.engine.store.gate import GateError, Health, health_data
-from pytest_workrail.engine.store.ports import ContentError, StoreError, StoreLockBusy
+from pytest_workrail.engine.store.ports import ContentError, LockIoError, StoreError, StoreIoError, StoreLockBusy
 from pytest_workrail.engine.tokens.formats import TokenError, TokenErrorCode
 from pytest_workrail.engine.tokens.issuer import IssuerFailure
 from workrail_lint.base.js import Json
@@ -38,6 +38,8 @@ ErrorCode: TypeAlias = (
 
 # How long a caller waits before it asks again for a session that somebody else writes to.
 LOCK_RETRY_AFTER_MS = 1000
+# How long it waits for somebody to make room on a full disk.
+SPACE_RETRY_AFTER_MS = 30_000
 
 
 class NotRetryable(Struct, frozen=True):
@@ -123,6 +125,16 @@ def unexpected(problem: Exception) -> ToolError:
     return internal(f"The engine failed unexpectedly ({type(problem).__name__}).", cause=problem)
 
 
+def _out_of_space(reason: str, code: ErrorCode = "INTERNAL_ERROR") -> ToolError:
+    """The disk, or the user's quota of it, is full."""
+    return ToolError(
+        code,
+        f"The call could not be completed: the data folder has no room ({reason}).",
+        "Free disk space or raise the quota, then send the same call again.",
+        RetryableAfter(SPACE_RETRY_AFTER_MS),
+    )
+
+
 _TOKEN_ADVICE: dict[TokenErrorCode, str] = {
     "TOKEN_INVALID_FORMAT": "Copy the token from the last response, unchanged and as a whole.",
     "TOKEN_UNSUPPORTED_VERSION": "The token comes from another version; ask resume_session for a token of this one.",
@@ -144,6 +156,8 @@ def from_issuer(error: TokenError | IssuerFailure) -> ToolError:
     """Return the tool error for a failure of the token issuer."""
     if isinstance(error, TokenError):
         return token_error(error.code, error.message)
+    if error.out_of_space:
+        return _out_of_space(error.message)
     return internal(f"Tokens can't be made or read ({error.code}).", "Check the data folder, then call again.")
 
 
@@ -163,11 +177,15 @@ def from_store(error: StoreError) -> ToolError:
         return ToolError(
             "INTERNAL_ERROR", error.message, "Send the same call again.", RetryableAfter(error.retry_after_ms)
         )
+    if isinstance(error, StoreIoError) and error.out_of_space:
+        return _out_of_space(error.message)
     return internal(f"The session store failed ({error.code}).")
 
 
 def from_content(error: ContentError) -> ToolError:
     """Return the tool error for a failure of a content store."""
+    if error.out_of_space:
+        return _out_of_space(error.message)
     return internal(f"Stored content can't be used ({error.code}).")
 
 
@@ -178,6 +196,8 @@ def from_gate(error: GateError) -> ToolError:
             return token_error("TOKEN_SESSION_LOCKED", error.message)
         case "SESSION_NOT_HEALTHY" if error.health is not None:
             return not_healthy(error.health)
+        case _ if isinstance(error.cause, StoreIoError | LockIoError) and error.cause.out_of_space:
+            return _out_of_space(error.cause.message)
         case _:
             cause = error.cause if isinstance(error.cause, Exception) else None
             return internal(f"The session could not be written ({error.code}).", cause=cause)
@@ -185,6 +205,8 @@ def from_gate(error: GateError) -> ToolError:
 
 def from_transfer(error: BundleError | ImportFailure | ExportFailure) -> ToolError:
     """Why a session could not be taken out or brought in."""
+    if isinstance(error, ImportFailure) and error.out_of_space:
+        return _out_of_space(error.message, error.code)
     details: dict[str, Json] = {"details": dict(error.details)} if isinstance(error, BundleError) else {}
     if isinstance(error, BundleError):
         advice = "Export the session again; a bundle must reach its reader exactly as it was written."

@@ -82,6 +82,7 @@ class ImportFailure(Struct, frozen=True):
 
     code: ImportCode
     message: str
+    out_of_space: bool = False
 
 
 class Producer(Value, frozen=True):

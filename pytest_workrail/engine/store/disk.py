@@ -98,6 +98,15 @@ class _Handle:
     def write(self, data: bytes) -> None:
         write_all(self._descriptor, data)
 
+    def write_whole(self, data: bytes) -> None:
+        size = os.fstat(self._descriptor).st_size
+        try:
+            write_all(self._descriptor, data)
+        except BaseException:  # a full disk, or an interrupt
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, size)
+            raise
+
     def sync(self) -> None:
         os.fsync(self._descriptor)
         if sys.platform == "win32":  # an open file can't be renamed there
@@ -299,9 +308,9 @@ class DiskFiles(PendingSyncs):
             return None
         try:
             spare = _Spare(self, os.open(self.at(folder), unnamed | os.O_WRONLY | os.O_CLOEXEC, PRIVATE))
-        except OSError:  # a file system without such files
+            spare.write(data)
+        except OSError:  # a file system without such files, or without room for one
             return None
-        spare.write(data)
         return spare
 
     def sync(self, path: str) -> None:

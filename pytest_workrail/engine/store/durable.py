@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import threading
@@ -15,6 +16,11 @@ _numbers = itertools.count()
 def os_error_text(problem: OSError) -> str:
     """Return the message of an OSError without the absolute paths it names."""
     return problem.strerror or type(problem).__name__
+
+
+def is_out_of_space(problem: OSError) -> bool:
+    """Return whether the same write can succeed once there is room: the disk is full, or the user's quota of it is."""
+    return problem.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def parent(path: str) -> str:

@@ -24,7 +24,14 @@ from pytest_workrail.engine.model.ids import IdMint, SessionId, SnapshotRef, Wor
 from pytest_workrail.engine.model.manifest import SegmentClosed, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.engine.store import layout, log
-from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_soon
+from pytest_workrail.engine.store.durable import (
+    is_out_of_space,
+    make_durable,
+    os_error_text,
+    publish,
+    unique_aside,
+    write_soon,
+)
 from pytest_workrail.engine.store.gate import Gate, Home
 from pytest_workrail.engine.store.log import ManifestReading, Prepared
 from pytest_workrail.engine.store.plan import (
@@ -144,7 +151,7 @@ class FileSessionLock:
                 self._prepare_next(session_id, content)
                 return result
         except OSError as problem:
-            result = Err(LockIoError(os_error_text(problem)))
+            result = Err(LockIoError(os_error_text(problem), is_out_of_space(problem)))
         except BaseException:  # an interrupt, which may come at any moment
             if hold is not None:
                 self._holds[session_id] = hold
@@ -198,7 +205,7 @@ class FileSessionLock:
                 return Err(LockIoError("the lock is no longer ours"))
             self._files.remove(path)
         except OSError as problem:
-            return Err(LockIoError(os_error_text(problem)))
+            return Err(LockIoError(os_error_text(problem), is_out_of_space(problem)))
         finally:
             hold.release()
         return Ok(None)
@@ -372,7 +379,7 @@ class FileSessionStore:
         write_soon(files, segment, prepared.segment, aside=f"{segment}{layout.ASIDE}")
         files.sync_pending()
         with files.extend(layout.manifest(session_id)) as manifest:
-            manifest.write(prepared.manifest_lines)
+            manifest.write_whole(prepared.manifest_lines)
             manifest.sync()
         if is_first:
             # Until the names above it are safe too, a synced manifest can vanish with its folder.
@@ -474,7 +481,7 @@ class FileSnapshotStore:
             _put(self._files, layout.snapshot(ref), raw)
             self._remember(ref, self._files.stamp(layout.snapshot(ref)), snapshot)
         except OSError as problem:
-            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem)))
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
         return Ok(ref)
 
     def get(self, ref: SnapshotRef) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
@@ -485,7 +492,7 @@ class FileSnapshotStore:
                 return Ok(known[1])
             raw = self._files.read(layout.snapshot(ref))
         except OSError as problem:
-            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem)))
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
         if raw is None:
             return Ok(None)
         snapshot = read_snapshot(raw)
@@ -507,7 +514,7 @@ class FilePinnedWorkflowStore:
             workflow_hash = WorkflowHash(digest(raw))
             _put(self._files, layout.pinned_workflow(workflow_hash), raw)
         except OSError as problem:
-            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem)))
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
         except CanonicalError as problem:
             return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", str(problem)))
         return Ok(workflow_hash)
@@ -516,7 +523,7 @@ class FilePinnedWorkflowStore:
         try:
             raw = self._files.read(layout.pinned_workflow(workflow_hash))
         except OSError as problem:
-            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem)))
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
         if raw is None:
             return Ok(None)
         decoded = decode_json(raw)
@@ -536,7 +543,7 @@ def _put(files: Files, path: str, raw: bytes) -> None:
 
 
 def _io_error(problem: OSError) -> StoreIoError:
-    return StoreIoError(os_error_text(problem))
+    return StoreIoError(os_error_text(problem), is_out_of_space(problem))
 
 
 def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Home:

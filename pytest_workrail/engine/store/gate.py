@@ -16,6 +16,7 @@ from pytest_workrail.engine.store.plan import AppendPermit, SessionTruth
 from pytest_workrail.engine.store.ports import (
     Clock,
     LockBusy,
+    LockIoError,
     SessionLock,
     SessionReader,
     StoreCorruption,
@@ -102,7 +103,7 @@ class GateError(Struct, frozen=True):
     code: GateErrorCode
     message: str
     health: Health | None = None
-    cause: StoreError | Exception | None = None
+    cause: StoreError | LockIoError | Exception | None = None
 
 
 class Gate:
@@ -135,8 +136,9 @@ class Gate:
         try:
             acquired = self._lock.acquire(session_id)
             if isinstance(acquired, Err):
-                is_busy = isinstance(acquired.error, LockBusy)
-                return Err(GateError("SESSION_LOCKED" if is_busy else "LOCK_ACQUIRE_FAILED", acquired.error.message))
+                if isinstance(acquired.error, LockBusy):
+                    return Err(GateError("SESSION_LOCKED", acquired.error.message))
+                return Err(GateError("LOCK_ACQUIRE_FAILED", acquired.error.message, cause=acquired.error))
             result = self._locked(session_id, call)
         except BaseException:  # an interrupt, which may come at any moment; what is not held is not released
             self._lock.release(session_id)

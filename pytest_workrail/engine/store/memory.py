@@ -81,6 +81,9 @@ class _Handle:
     def write(self, data: bytes) -> None:
         self._contents[self._path] += data
 
+    def write_whole(self, data: bytes) -> None:
+        self.write(data)
+
     def sync(self) -> None:
         pass
 

@@ -27,6 +27,10 @@ class WriteHandle(Protocol):
         """Add bytes at the end, all of them."""
         ...
 
+    def write_whole(self, data: bytes) -> None:
+        """Add bytes at the end, all of them or, if that fails, none. For a file that has one writer at a time."""
+        ...
+
     def sync(self) -> None:
         """Make everything written so far survive a power failure."""
         ...
@@ -176,6 +180,7 @@ class StoreIoError(Struct, frozen=True):
 
     code: ClassVar[Literal["SESSION_STORE_IO_ERROR"]] = "SESSION_STORE_IO_ERROR"
     message: str
+    out_of_space: bool = False
 
 
 class StoreCorruption(Struct, frozen=True):
@@ -230,6 +235,7 @@ class ContentError(Struct, frozen=True):
         "PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED",
     ]
     message: str
+    out_of_space: bool = False
 
 
 class SnapshotStore(Protocol):
@@ -272,6 +278,7 @@ class LockIoError(Struct, frozen=True):
 
     code: ClassVar[Literal["SESSION_LOCK_IO_ERROR"]] = "SESSION_LOCK_IO_ERROR"
     message: str
+    out_of_space: bool = False
 
 
 class SessionLock(Protocol):

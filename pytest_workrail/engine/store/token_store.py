@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_durably
+from pytest_workrail.engine.store.durable import (
+    is_out_of_space,
+    make_durable,
+    os_error_text,
+    publish,
+    unique_aside,
+    write_durably,
+)
 from pytest_workrail.engine.store.ports import Files, Stamp
 from pytest_workrail.engine.tokens.formats import (
     KEY_BYTES,
@@ -166,7 +173,7 @@ class FileAliasIndex:
 
 
 def _io_error(problem: OSError) -> Err[AliasError]:
-    return Err(AliasError("TOKEN_ALIAS_IO_ERROR", os_error_text(problem)))
+    return Err(AliasError("TOKEN_ALIAS_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
 
 
 class FileKeyring:
@@ -227,7 +234,7 @@ class FileKeyring:
 
 
 def _keyring_error(problem: OSError) -> Err[KeyringError]:
-    return Err(KeyringError("KEYRING_IO_ERROR", os_error_text(problem)))
+    return Err(KeyringError("KEYRING_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
 
 
 class OverlayAliasIndex:

@@ -13,7 +13,7 @@ from pytest_workrail.engine.store import bundle, log
 from pytest_workrail.engine.store.bundle import BundleError, CheckedBundle, ExportFailure, ImportFailure, Producer
 from pytest_workrail.engine.store.gate import Gate, GateError
 from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, SessionTruth, pins_of
-from pytest_workrail.engine.store.ports import Clock, SessionReader, StoreError, Stores
+from pytest_workrail.engine.store.ports import Clock, LockIoError, SessionReader, StoreError, StoreIoError, Stores
 from pytest_workrail.engine.tokens.issuer import Entropy
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.js import Json
@@ -89,11 +89,12 @@ def import_bundle(
     for each in snapshots:
         stored = stores.snapshots.put(each)
         if isinstance(stored, Err):
-            return Err(ImportFailure("IMPORT_SNAPSHOT_STORE_ERROR", stored.error.message))
+            return Err(ImportFailure("IMPORT_SNAPSHOT_STORE_ERROR", stored.error.message, stored.error.out_of_space))
     for workflow in checked.value.pinned_workflows.values():
         pinned = stores.workflows.put(workflow)
         if isinstance(pinned, Err):
-            return Err(ImportFailure("IMPORT_PINNED_WORKFLOW_STORE_ERROR", pinned.error.message))
+            failed = pinned.error
+            return Err(ImportFailure("IMPORT_PINNED_WORKFLOW_STORE_ERROR", failed.message, failed.out_of_space))
 
     def write(permit: AppendPermit, _: SessionTruth) -> Ok[None] | Err[StoreError]:
         return stores.sessions.append(permit, plan.value)
@@ -105,6 +106,9 @@ def import_bundle(
     elif isinstance(outcome.value, Err):
         failure = outcome.value.error
     if failure is not None:
+        cause = failure.cause if isinstance(failure, GateError) else failure
+        if isinstance(cause, StoreIoError | LockIoError) and cause.out_of_space:
+            return Err(ImportFailure("IMPORT_SESSION_STORE_ERROR", cause.message, out_of_space=True))
         return Err(ImportFailure("IMPORT_SESSION_STORE_ERROR", f"The session was not stored ({failure.code})."))
     return Ok(session_id)
 

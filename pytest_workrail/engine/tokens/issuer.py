@@ -41,6 +41,7 @@ class KeyringError(Struct, frozen=True):
 
     code: Literal["KEYRING_IO_ERROR", "KEYRING_CORRUPTION_DETECTED", "KEYRING_INVARIANT_VIOLATION"]
     message: str
+    out_of_space: bool = False
 
 
 class Keyring(Protocol):
@@ -60,6 +61,7 @@ class AliasError(Struct, frozen=True):
 
     code: Literal["TOKEN_ALIAS_IO_ERROR", "TOKEN_ALIAS_DUPLICATE_NONCE"]
     message: str
+    out_of_space: bool = False
 
 
 class AliasIndex(Protocol):
