@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.misbehaving import Fault
 from pytest_workrail.engine.model.words import Autonomy
-from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import Declared
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import (
@@ -34,10 +32,11 @@ from pytest_workrail.run.start import (
     setup_of,
     stubborn,
 )
-from pytest_workrail.scenarios.drivers import open_scenario
-from pytest_workrail.scenarios.workflow_driver import load, run_both
-from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
+
+# Goldens and scenarios are imported by what needs them: one run does without both.
+if TYPE_CHECKING:
+    from pytest_workrail.golden.profiles import Comparison
 
 __all__ = [
     "Agent",
@@ -70,16 +69,18 @@ def compare(
     not fit the other, so what does not fit is a difference here and no error.
     """
     __tracebackhide__ = True
+    from pytest_workrail.golden.files import SCENARIO_ENDING
+    from pytest_workrail.golden.profiles import both_profiles
+    from pytest_workrail.scenarios.workflow_driver import compare_scenario
+
     if isinstance(workflow, str | os.PathLike) and os.fspath(workflow).endswith(SCENARIO_ENDING):
-        return _compared_scenario(Path(workflow))
+        return compare_scenario(Path(workflow))
     return both_profiles(setup_of(workflow, mode, "reference", options), agent_of(agent))
 
 
-def _compared_scenario(path: Path) -> Comparison:
-    opened = open_scenario(path, path.as_posix())
-    if isinstance(opened, Ok) and "workflow" not in opened.value.value:
-        raise ValueError(f"{path.as_posix()} is not a scenario of a workflow; only those have two profiles to compare")
-    loaded = opened if isinstance(opened, Err) else load(opened.value)
-    if isinstance(loaded, Err):
-        raise loaded.error
-    return run_both(loaded.value)
+def __getattr__(name: str) -> object:
+    if name != "Comparison":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pytest_workrail.golden.profiles import Comparison
+
+    return Comparison

@@ -13,7 +13,6 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
-from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
 from workrail_lint.base.files import PRIVATE
@@ -159,6 +158,8 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
 
 
 def _add_profile(command: argparse.ArgumentParser) -> None:
+    from pytest_workrail.engine.core.profiles import PROFILES  # here, because a list must not wait for the engine
+
     command.add_argument(
         "--profile",
         choices=list(PROFILES),

@@ -30,8 +30,6 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import find_config
-from workrail_lint.systems.builtin import scenario_system
-from workrail_lint.systems.scenario.system import ScenarioSystem
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.scenario_check import Sources as ProjectSources
@@ -50,21 +48,6 @@ def project_sources(folder: str) -> Ok[ProjectSources] | Err[str]:
 
 def _file(path: str | None) -> Path | None:
     return None if path is None else Path(path)
-
-
-@lru_cache(maxsize=256)
-def project_scenarios(folder: str) -> Ok[ScenarioSystem] | Err[str]:
-    """Return the kinds of scenarios that a project can have: ours, and those of the plugins in its configuration."""
-    config = find_config(folder)
-    if isinstance(config, Err):
-        return config
-    plugins = config.value.strings("plugins")
-    if not plugins:
-        return Ok(scenario_system())
-    from workrail_lint.project.plugins import load_plugins
-
-    loaded = load_plugins(plugins)
-    return Err(loaded.problems[0]) if loaded.problems else Ok(scenario_system(tuple(loaded.systems)))
 
 
 # A path, JSON text, a loaded document, or a workflow that is compiled already.

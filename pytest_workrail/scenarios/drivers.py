@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.run.result import ExpectationFailure, Run, exchange_lines
-from pytest_workrail.run.start import project_scenarios
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_file
 from workrail_lint.base.js import Json
@@ -25,7 +25,10 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.config import find_config
 from workrail_lint.systems.base import resolved
+from workrail_lint.systems.builtin import scenario_system
+from workrail_lint.systems.scenario.system import ScenarioSystem
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 TICK_MS = 1000
@@ -176,12 +179,27 @@ class ScenarioDocument:
         return Err(ScenarioFailure(self.file, self.document, [fault_of(each, self.document) for each in findings]))
 
 
+@lru_cache(maxsize=256)
+def _project_scenarios(folder: str) -> Ok[ScenarioSystem] | Err[str]:
+    """Return the kinds of scenarios that a project can have: ours, and those of the plugins in its configuration."""
+    config = find_config(folder)
+    if isinstance(config, Err):
+        return config
+    plugins = config.value.strings("plugins")
+    if not plugins:
+        return Ok(scenario_system())
+    from workrail_lint.project.plugins import load_plugins
+
+    loaded = load_plugins(plugins)
+    return Err(loaded.problems[0]) if loaded.problems else Ok(scenario_system(tuple(loaded.systems)))
+
+
 def open_scenario(path: Path, file: str) -> Ok[ScenarioDocument] | Err[ScenarioFailure]:
     """Read a scenario file. `file` is what it is called in messages."""
     found_file = read_file(os.fspath(path))
     if isinstance(found_file, Err):
         return Err(ScenarioFailure(file, JsonDocument(""), [Fault(found_file.error.message, "")]))
-    system = project_scenarios(os.fspath(path.parent))
+    system = _project_scenarios(os.fspath(path.parent))
     if isinstance(system, Err):
         return Err(ScenarioFailure(file, JsonDocument(""), [Fault(system.error, "")]))
     read = system.value.read(found_file.value)

@@ -54,6 +54,7 @@ from pytest_workrail.scenarios.drivers import (
     errors,
     first_difference,
     member_faults,
+    open_scenario,
     status_faults,
     transcript_lines,
 )
@@ -325,9 +326,15 @@ def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
     return Played(run, "" if script is None else script.last_place)
 
 
-def run_both(loaded: Loaded) -> Comparison:
+def compare_scenario(path: Path) -> Comparison:
     """Run the workflow of a scenario under both profiles, whichever it names itself."""
-    return both_profiles(*setup_and_agent(loaded))
+    opened = open_scenario(path, path.as_posix())
+    if isinstance(opened, Ok) and "workflow" not in opened.value.value:
+        raise ValueError(f"{path.as_posix()} is not a scenario of a workflow; only those have two profiles to compare")
+    loaded = opened if isinstance(opened, Err) else load(opened.value)
+    if isinstance(loaded, Err):
+        raise loaded.error
+    return both_profiles(*setup_and_agent(loaded.value))
 
 
 def setup_and_agent(loaded: Loaded) -> tuple[Setup, Agent]:

@@ -50,6 +50,7 @@ from workrail_lint.base.result import Err, Ok
 MAX_SESSION_BYTES = 256 * 1024 * 1024
 _KEPT_SNAPSHOTS = 2_000
 _MAX_TITLE = 120
+_OUTSIDE_RUNS = (UnknownEvent, SessionCreated, ObservationRecorded, HostEvent)
 
 
 class SessionLog(Struct, frozen=True):
@@ -151,7 +152,7 @@ def _contradiction(events: Sequence[AnyEvent]) -> tuple[int, str] | None:
     """Return the first event that does not fit those before it, and why."""
     parents: dict[RunId, dict[NodeId, NodeId | None]] = {}
     for place, event in enumerate(events):
-        if isinstance(event, UnknownEvent | SessionCreated | ObservationRecorded | HostEvent):
+        if isinstance(event, _OUTSIDE_RUNS):
             continue
         run_id, node = event.scope.run_id, event.scope.node_id
         if isinstance(event, RunStarted):

@@ -50,6 +50,20 @@ def pytest_unconfigure():
     assert int(ours.split()[1]) <= 10, "a handful of small modules"
 
 
+def test_a_run_needs_neither_goldens_nor_scenarios() -> None:
+    script = (
+        "import sys\n"
+        "from pytest_workrail.api import run\n"
+        "assert run('fixtures/workflows/three-passes.json').status == 'complete'\n"
+        "rooms = ('pytest_workrail.golden', 'pytest_workrail.scenarios')\n"
+        "print(*(name for name in sys.modules if name.startswith(rooms)))\n"
+        "from pytest_workrail.api import Comparison\n"
+        "print(Comparison.__module__)\n"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines() == ["", "pytest_workrail.golden.profiles"]
+
+
 def test_only_public_names_of_pytest_are_used() -> None:
     for path in (ROOT / "pytest_workrail").rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -262,13 +262,16 @@ class Shape(Generic[R]):
     def _decoder(self) -> msgspec.json.Decoder[R]:
         return msgspec.json.Decoder(self.kind, dec_hook=_from_json, float_hook=_refuse_fraction)
 
-    def read_line(self, raw: bytes) -> Ok[R] | Err[CorruptionReason]:
-        """Return the record in some bytes. Bytes that are not JSON count as a write that was cut short."""
+    def read_line(self, raw: bytes, *, any_ids: bool = False) -> Ok[R] | Err[CorruptionReason]:
+        """Return the record in some bytes. Bytes that are not JSON count as a write that was cut short.
+
+        With `any_ids`, ids may have other forms than ours, as long as they have their length.
+        """
         try:
             record = self._decoder.decode(raw)
             # Equal bytes prove that nothing is unknown, repeated, null where absent is meant, or badly encoded.
             is_exact = _encode(record) == raw and (record.is_plain or not _has_long_integer(raw))
-            if is_exact and malformed_id(record) is None:
+            if is_exact and (any_ids or malformed_id(record) is None):
                 return Ok(record)
         except (ValueError, msgspec.MsgspecError, RecursionError):
             pass  # the way below says why
@@ -279,10 +282,7 @@ class Shape(Generic[R]):
                 return self.read_value(value)
 
     def read_lines(self, raw: bytes, *, any_ids: bool = False) -> list[R] | None:
-        """Return the records of a file in one go; None unless each line is exactly what would be written.
-
-        With `any_ids`, ids may have other forms than ours, as long as they have their length.
-        """
+        """Return the records of a file in one go; None unless each line is exactly what would be written."""
         try:
             records = self._decoder.decode_lines(raw)
             if _encoder.encode_lines(records) != raw:

@@ -79,7 +79,7 @@ AnyEvent = Event | UnknownEvent
 
 def read_any_event(raw: bytes) -> Ok[AnyEvent] | Err[CorruptionReason]:
     """Return the event in one line, whoever wrote it."""
-    known = EVENTS.read_line(raw)
+    known = EVENTS.read_line(raw, any_ids=True)
     if isinstance(known, Ok):
         return known
     decoded = decode_json(raw)
@@ -104,7 +104,7 @@ class _Lenient(Generic[R]):
         self._strict = strict
 
     def read_line(self, raw: bytes) -> Ok[R] | Err[CorruptionReason]:
-        known = self._strict.read_line(raw)
+        known = self._strict.read_line(raw, any_ids=True)
         return known if isinstance(known, Ok) else _wide_shape(self._strict.kind).read_line(raw)
 
     def read_value(self, value: Json) -> Ok[R] | Err[CorruptionReason]:
