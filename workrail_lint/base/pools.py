@@ -58,7 +58,7 @@ class _Worker(SpawnProcess):
 
 
 class _Workers(SpawnContext):
-    """What makes the processes of a pool."""
+    """The context in which a pool starts its processes."""
 
     Process = _Worker
 

@@ -116,10 +116,10 @@ def _baseline(config: Config) -> Baseline | None:
     return loaded.value
 
 
-def _compile(found: list[Found], active: Settings, root: str, baseline: Baseline | None) -> _Made:
+def _compile(files: list[Found], active: Settings, root: str, baseline: Baseline | None) -> _Made:
     result = _Made({}, set(), set(), {})
-    progress = Progress(len(found), "compiling")
-    for done, file in enumerate(read_workflows(found), 1):
+    progress = Progress(len(files), "compiling")
+    for done, file in enumerate(read_workflows(files), 1):
         key = _key(file.path, root)
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
         if checked.compiled is None:

@@ -133,8 +133,8 @@ def _sources(
 ) -> Iterator[Source]:
     for file in workflows:
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
-        shown = os.path.relpath(file.path, root).replace(os.sep, "/")
-        yield Source(shown, checked, findings.get(os.path.normpath(file.path), []))
+        path = os.path.relpath(file.path, root).replace(os.sep, "/")
+        yield Source(path, checked, findings.get(os.path.normpath(file.path), []))
 
 
 def _inputs(args: argparse.Namespace, config: Config) -> Inputs:
