@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     cache.save()
     if gathered.is_interrupted:
         judged_count, total = sum(map(len, known)), sum(map(len, keys))
-        kept = "" if args.no_cache else "; the next run goes on from there"
+        kept = "" if args.no_cache else "; the next run continues from there"
         err(f"workrail-test mutate: no score: {judged_count} of {counted(total, 'mutant')} judged{kept}")
         return searched.exit_code(OK, gathered)
     results = [[each[name] for name in names if name in each] for each, names in zip(known, keys, strict=True)]
