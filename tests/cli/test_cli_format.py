@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from cli_types import Run
-from effort import lines_run, times
+from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.cli import main
 from workrail_lint.documents.json_format import ordered, restyled
 from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.systems.schemas import schema_walk
@@ -103,14 +102,3 @@ def test_the_schema_is_asked_once_for_all_steps(monkeypatch: pytest.MonkeyPatch)
         assert restyled(json.dumps(document), schema_walk("workflow")) is not None
         counts.append(len(asked))
     assert counts[0] == counts[1]
-
-
-def test_format_and_graph_take_at_most_three_times_the_work_of_check(tmp_path: Path) -> None:
-    path = tmp_path / "big.json"
-    path.write_text(json.dumps(workflow(*(step(f"step-{number}") for number in range(400))), indent=4))
-    lines = {}
-    for command in (["check", "--isolated"], ["format", "--check"], ["graph"]):
-        main([*command, str(path)])  # loads what is loaded once
-        lines[command[0]] = lines_run(lambda command=command: main([*command, str(path)]))
-    assert lines["format"] < 3 * lines["check"]
-    assert lines["graph"] < 3 * lines["check"]
