@@ -19,8 +19,8 @@ from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Sub
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.engine.core.index import ContractPack, contract_packs
 from workrail_lint.base.js import Json
-from workrail_lint.systems.workrail.model.build import program_model
-from workrail_lint.systems.workrail.model.workflow import AssessmentDefinition
+from workrail_lint.systems.workrail.model.build import condition_model, program_model
+from workrail_lint.systems.workrail.model.workflow import AssessmentDefinition, Condition
 from workrail_lint.systems.workrail.solver.expression import UNSET
 from workrail_lint.systems.workrail.solver.search import Solver
 
@@ -103,11 +103,11 @@ class Drawn(Agent):
         return action
 
 
-def _conditions(value: Any) -> Iterator[dict[str, Any]]:
+def _conditions(value: Any) -> Iterator[Condition]:
     """Yield every comparison in an IR, wherever it stands."""
     if isinstance(value, dict):
         if isinstance(value.get("var"), str):
-            yield value
+            yield condition_model(value)
         for each in value.values():
             yield from _conditions(each)
     elif isinstance(value, list | tuple):

@@ -47,6 +47,7 @@ from workrail_lint.systems.workrail.model.ir import (
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.expression import Values
 from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
@@ -58,7 +59,7 @@ LIMITS = {**dict.fromkeys(_HOST_ONLY, Values((), True, True)), "metrics_outcome"
 MAX_ROUNDS = 50
 
 
-def agent_solver(conditions: Iterable[object] = ()) -> Solver:
+def agent_solver(conditions: Iterable[Condition | None] = ()) -> Solver:
     """Return a solver for what an agent may set; `conditions` are those that its values should be known from."""
     return Solver(conditions, LIMITS)
 
@@ -68,7 +69,7 @@ def workflow_solver(program: Program) -> Solver:
     return agent_solver(conditions_of(program))
 
 
-def conditions_of(program: Program) -> Iterator[object]:
+def conditions_of(program: Program) -> Iterator[Condition | None]:
     """Yield every condition of a workflow that decides about what an agent is shown, in the order of the steps."""
     for step in program.all_steps:
         yield step.run_condition
@@ -80,7 +81,11 @@ def conditions_of(program: Program) -> Iterator[object]:
 
 
 def solve(
-    condition: object, wanted: bool, context: Mapping[str, Any], shadowed: Mapping[str, Any], kept: Collection[str] = ()
+    condition: Condition | None,
+    wanted: bool,
+    context: Mapping[str, Any],
+    shadowed: Mapping[str, Any],
+    kept: Collection[str] = (),
 ) -> dict[str, Json] | None:
     """Return a change to the context after which the condition comes out as wanted; None when none was found.
 

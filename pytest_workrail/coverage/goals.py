@@ -76,6 +76,7 @@ from workrail_lint.systems.workrail.model.ir import (
     ProgramStep,
     RepeatingStep,
 )
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.search import Wish
 
 GUIDED: Autonomy = "guided"
@@ -409,8 +410,8 @@ class DecidesGoal(GoalKind):
                 yield from cls._possible(gate_place(place), step.confirmation_condition, scope)
 
     @classmethod
-    def _possible(cls, place: str, condition: object, scope: ConditionScope) -> Iterator[Point]:
-        for case, wishes in Members(condition).wishes() if isinstance(condition, dict) else ():
+    def _possible(cls, place: str, condition: Condition | None, scope: ConditionScope) -> Iterator[Point]:
+        for case, wishes in Members(condition).wishes() if condition is not None else ():
             if scope.allows(*wishes):
                 yield Point(cls, place, case)
 
@@ -443,10 +444,10 @@ class DecidesGoal(GoalKind):
 
     @classmethod
     def deciding(
-        cls, place: str, condition: object, context: Mapping[str, Any], members: MemberTable
+        cls, place: str, condition: Condition | None, context: Mapping[str, Any], members: MemberTable
     ) -> Iterator[Point]:
         """Yield the members of a condition that decide in a context."""
-        if isinstance(condition, dict):
+        if condition is not None:
             yield from (Point(cls, place, case) for case in members[condition].deciding(context))
 
     @classmethod

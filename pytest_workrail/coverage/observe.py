@@ -29,7 +29,7 @@ from pytest_workrail.coverage.points import (
     place_of,
 )
 from pytest_workrail.coverage.reach import LIMIT, iteration_count, natural_exit
-from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.interpreter import Interpreter, Running
 from pytest_workrail.engine.core.loops import LoopPlan
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, MaxIterationsExceeded
@@ -184,7 +184,7 @@ class _Watcher:
             following = next(iter(loop.definition.body[at + 1 : at + 2]), None) if at + 1 < len(loop.body) else None
             place, context = place_of(step_id, path), loop.project(position.iteration, self._context)
         is_open = following is not None and step_key(following.id, path) not in completed
-        if following is not None and is_open and evaluate(following.run_condition, context):
+        if following is not None and is_open and is_met(following.run_condition, context):
             self.seen.append(NeighbourSeen(place, following.id))
 
     def left(self, frame: LoopFrame, reported: LoopReportError | LoopUnset | None, completed: CompletedKeys) -> None:

@@ -16,7 +16,9 @@ from pytest_workrail.agents.agent import Attempt, Choice
 from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
 from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
+from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
 from workrail_lint.systems.workrail.solver.search import Wish
 
@@ -88,13 +90,13 @@ _FALSE: dict[str, Any] = {"or": []}
 class Members:
     """The comparisons of a condition, each with the place where it comes first."""
 
-    def __init__(self, condition: object) -> None:
+    def __init__(self, condition: Condition) -> None:
         self.condition = condition
         self.expression: Expression | None = read(condition)
         self.places: dict[Comparison, str] = {}
-        if isinstance(condition, dict) and self.expression is not None and self.expression.is_sound:
-            for place, node in _leaves(condition, ""):
-                self.places.setdefault(comparison_of(node), place)
+        if self.expression is not None and self.expression.is_sound:
+            for place, leaf in _leaves(condition, ""):
+                self.places.setdefault(comparison_of(leaf), place)
         if len(self.places) < 2:
             self.places = {}
 
@@ -117,8 +119,9 @@ class Members:
             with_it, without = (_replaced(self.condition, member, value) for value in (_TRUE, _FALSE))
             differs = {"or": [{"and": [with_it, {"not": without}]}, {"and": [{"not": with_it}, without]}]}
             leaf = {"var": member.variable, **({member.operator: member.operand} if member.operator else {})}
+            deciding, alone = unchecked_condition(differs), unchecked_condition(leaf)
             for truth in (True, False):
-                yield decides_case(place, truth), [(differs, True), (leaf, truth)]
+                yield decides_case(place, truth), [(deciding, True), (alone, truth)]
 
 
 def decides_case(place: str, truth: bool) -> str:
@@ -126,26 +129,20 @@ def decides_case(place: str, truth: bool) -> str:
     return f"{place} {truth_case(truth)}"
 
 
-def _leaves(condition: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _leaves(condition: Condition, place: str) -> Iterator[tuple[str, Condition]]:
     if "var" in condition:
         yield place or "/", condition
         return
-    for logic in ("and", "or"):
-        if logic in condition:
-            for index, member in enumerate(condition[logic]):
-                yield from _leaves(member, f"{place}/{logic}/{index}")
-            return
-    if "not" in condition:
-        yield from _leaves(condition["not"], f"{place}/not")
+    logic, members = condition.combined
+    for index, member in enumerate(members):
+        yield from _leaves(member, f"{place}/not" if logic == "not" else f"{place}/{logic}/{index}")
 
 
-def _replaced(condition: Any, member: Comparison, value: dict[str, Any]) -> Any:
+def _replaced(condition: Condition, member: Comparison, value: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a condition with a value in place of a comparison."""
     if "var" in condition:
-        return value if comparison_of(condition) == member else condition
-    for logic in ("and", "or"):
-        if logic in condition:
-            return {logic: [_replaced(each, member, value) for each in condition[logic]]}
-    return {"not": _replaced(condition["not"], member, value)} if "not" in condition else condition
+        return value if comparison_of(condition) == member else condition.raw
+    return condition.recombined([_replaced(each, member, value) for each in condition.combined[1]])
 
 
 class MemberTable:
@@ -154,10 +151,10 @@ class MemberTable:
     def __init__(self) -> None:
         self._known: dict[int, Members] = {}
 
-    def __getitem__(self, condition: object) -> Members:
-        members = self._known.get(id(condition))
+    def __getitem__(self, condition: Condition) -> Members:
+        members = self._known.get(id(condition.raw))
         if members is None:
-            members = self._known[id(condition)] = Members(condition)
+            members = self._known[id(condition.raw)] = Members(condition)
         return members
 
 
@@ -169,7 +166,7 @@ class ConditionSite:
     """A step or loop with a run condition. `waits` means that a run can show it waiting for unset variables."""
 
     place: str
-    condition: object
+    condition: Condition
     scope: ConditionScope
     waits: bool
 
@@ -280,7 +277,7 @@ class ConditionSeen:
     """A run condition was evaluated. `members` is None if deciding members are not counted."""
 
     place: str
-    condition: object
+    condition: Condition | None
     context: Mapping[str, Any]
     holds: bool
     members: MemberTable | None
@@ -298,7 +295,7 @@ class LoopAsked:
     """The condition of a loop was evaluated before an iteration."""
 
     loop_id: str
-    condition: object
+    condition: Condition
     context: Mapping[str, Any]
     members: MemberTable
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_workrail.agents.correct import continue_wish, smallest_artifact, solve
 from pytest_workrail.agents.values import failing_notes
-from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.conditions import is_met, json_of
 from pytest_workrail.engine.core.index import ASSESSMENT, ContractPack
 from pytest_workrail.engine.core.modes import may_need_person
 from pytest_workrail.engine.core.profiles import (
@@ -41,6 +41,7 @@ from pytest_workrail.engine.model.reasons import (
 )
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.build import condition_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import CountSource, LoopCondition, Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, Comparison, comparisons_in
 from workrail_lint.systems.workrail.solver.search import Solver, Wish
@@ -145,7 +146,8 @@ def continuing(loop: RepeatingStep, iteration: int, *, goes_on: bool = True) -> 
         case LoopCondition():
             return (continue_wish(loop, goes_on),)
         case CountSource(variable=str(variable)):
-            return (({"var": variable, "gt" if goes_on else "lte": iteration}, True),)
+            enough = unchecked_condition({"var": variable, "gt" if goes_on else "lte": iteration})
+            return ((enough, True),)
         case _:
             return ()
 
@@ -322,7 +324,8 @@ def _distinguishing_contexts(criteria: object) -> Iterator[dict[str, Json]]:
         if isinstance(node, list):
             stack.extend(reversed(node))
         elif isinstance(node, dict):
-            change = solve(node["condition"], True, {}, {}) if "type" in node and "condition" in node else None
+            when = node.get("condition") if "type" in node else None
+            change = solve(condition_model(when), True, {}, {}) if when else None
             if change:
                 yield change
             stack.extend(node[name] for name in ("not", "or", "and") if name in node)
@@ -385,7 +388,7 @@ class UnsetVariables:
         if loop is not None and read & {*_read(loop), *_deciding(loop), *loop.loop.variables.raw.values()}:
             return False
         condition = step.run_condition
-        patch = None if evaluate(condition, {}) else ConditionSolver(condition).smallest(True, {})
+        patch = None if is_met(condition, {}) else ConditionSolver(json_of(condition)).smallest(True, {})
         return patch is not None
 
     def _is_asked_by_condition(self, step: ProgramStep) -> bool:
@@ -418,7 +421,7 @@ class UnsetVariables:
 
 def _read(step: ProgramStep) -> frozenset[str]:
     """Return the variables that the condition of a step reads."""
-    return frozenset(ConditionSolver(step.run_condition).variables)
+    return frozenset(ConditionSolver(json_of(step.run_condition)).variables)
 
 
 def _all_read(step: ProgramStep) -> frozenset[str]:
@@ -429,7 +432,7 @@ def _all_read(step: ProgramStep) -> frozenset[str]:
 
 def _deciding(step: ProgramStep) -> frozenset[str]:
     """Return the variables of the condition that a loop continues by."""
-    return frozenset(ConditionSolver(step.loop_condition).variables)
+    return frozenset(ConditionSolver(json_of(step.loop_condition)).variables)
 
 
 def _of_loop(step: ProgramStep) -> frozenset[str]:

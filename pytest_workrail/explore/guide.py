@@ -32,8 +32,9 @@ from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, Tra
 from pytest_workrail.engine.core.profiles import PROFILES, LoopIdCheck, LoopLimit, Profile, ProfileName
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
 from workrail_lint.base.result import Err
-from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.expression import comparison_of
 from workrail_lint.systems.workrail.solver.search import Wish
 
@@ -90,16 +91,17 @@ class Binder:
     """Conditions as they read in one iteration of a loop: its numbers are put in, its element gets its own name."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, str, int], tuple[object, Any]] = {}
+        self._known: dict[tuple[int, str, int], tuple[Condition, Condition]] = {}
 
-    def bound(self, condition: object, loop: RepeatingStep | None, iteration: int) -> object:
-        if loop is None or not isinstance(condition, dict):
+    def bound(self, condition: Condition | None, loop: RepeatingStep | None, iteration: int) -> Condition | None:
+        if loop is None or condition is None:
             return condition
-        key = (id(condition), loop.id, iteration)
+        key = (id(condition.raw), loop.id, iteration)
         if key not in self._known:
             numbers = loop_numbers(loop, iteration)
             item = loop.loop.variables.item
-            self._known[key] = (condition, _bound(condition, numbers, item, element_name(loop.id, iteration)))
+            bound = _bound(condition, numbers, item, element_name(loop.id, iteration))
+            self._known[key] = (condition, unchecked_condition(bound))
         return self._known[key][1]
 
     def wish(self, wish: Wish, loop: RepeatingStep | None, iteration: int) -> Wish:
@@ -111,18 +113,13 @@ def element_name(loop_id: str, iteration: int) -> str:
     return f"{loop_id}[{iteration}]"
 
 
-def _bound(condition: Any, numbers: dict[str, int], item: str | None, element: str) -> Any:
-    if not isinstance(condition, dict):
-        return condition
+def _bound(condition: Condition, numbers: dict[str, int], item: str | None, element: str) -> dict[str, Any]:
     if "var" in condition:
         comparison = comparison_of(condition)
         if comparison.variable in numbers:
             return _TRUE if comparison.holds(numbers[comparison.variable]) else _FALSE
-        return {**condition, "var": element} if comparison.variable == item else condition
-    for logic in ("and", "or"):
-        if logic in condition and isinstance(condition[logic], list):
-            return {logic: [_bound(each, numbers, item, element) for each in condition[logic]]}
-    return {"not": _bound(condition["not"], numbers, item, element)} if "not" in condition else condition
+        return {**condition.raw, "var": element} if comparison.variable == item else condition.raw
+    return condition.recombined([_bound(each, numbers, item, element) for each in condition.combined[1]])
 
 
 class Map:
@@ -204,7 +201,7 @@ class _Walk(Search):
         self.asked.append((answer, len(answers)))
         return answers[answer]
 
-    def hold(self, place: str, condition: object) -> bool:
+    def hold(self, place: str, condition: Condition | None) -> bool:
         """Return whether a condition is to hold, which makes it part of the way."""
         holds = self.choose(True, False)
         self.way = self.way.when((condition, True)) if holds else self.way.past(place, (condition, False))
@@ -359,7 +356,7 @@ def extras(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[list[W
             continue
         step = guide.steps[place]
         wanted = {point.case for point in waiting_at(place) if point.kind is DecidesGoal and point.place == place}
-        if wanted:
+        if wanted and step.run_condition is not None:
             for case, wishes in guide.members[step.run_condition].wishes():
                 if case in wanted:
                     yield bound(*wishes) if "/" in place else wishes
@@ -399,10 +396,10 @@ def _at_entry(guide: Guide, target: Target, waiting_at: Waiting) -> Iterator[lis
 
 
 def _deciding(
-    guide: Guide, place: str, condition: object, waiting: list[Point], bound: Callable[..., list[Wish]]
+    guide: Guide, place: str, condition: Condition | None, waiting: list[Point], bound: Callable[..., list[Wish]]
 ) -> Iterator[list[Wish]]:
     wanted = {point.case for point in waiting if point.kind is DecidesGoal and point.place == place}
-    if wanted:
+    if wanted and condition is not None:
         for case, wishes in guide.members[condition].wishes():
             if case in wanted:
                 yield bound(*wishes)

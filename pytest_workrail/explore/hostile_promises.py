@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.agent import Exchange
-from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, contract_packs
 from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.outputs import Submission
@@ -146,7 +146,7 @@ class Oracle:
 
     def _first_open(self, at: Progress, context: Mapping[str, Any]) -> ProgramStep | None:
         for step in self._steps:
-            if (step.id, 0) not in at.done and evaluate(step.run_condition, context):
+            if (step.id, 0) not in at.done and is_met(step.run_condition, context):
                 return step
         return None
 
@@ -169,7 +169,7 @@ class Oracle:
             is_open = index >= at.index and (step.id, at.iteration) not in at.done
             if step.is_gate and self._decision(loop.id, artifacts) is not None:
                 continue  # it only asks for what is not decided yet
-            if is_open and evaluate(step.run_condition, variables):
+            if is_open and is_met(step.run_condition, variables):
                 return replace(at, index=index, pending=step.id)
         following = at.iteration + 1
         is_last = following >= loop.loop.max_iterations
@@ -209,7 +209,7 @@ class Oracle:
                 items = context.get(variable)
                 return iteration < len(items) if isinstance(items, list) else None
             case LoopCondition(condition=condition):
-                holds = evaluate(condition, {**context, **_variables(loop, iteration, context)})
+                holds = is_met(condition, {**context, **_variables(loop, iteration, context)})
                 return holds is (loop.loop.kind != "until")
             case LoopArtifact():
                 decision = self._decision(loop.id, artifacts)

@@ -335,7 +335,7 @@ class _Mutants:
             path = (*at, "runCondition")
             yield Mutant("CND-DROP", place, path, REMOVED, f"{what} always runs", path)
             named = ConditionPlace("", place, path, f"the condition of {what}")
-            yield from condition_mutants(named, step.run_condition, self._known)
+            yield from condition_mutants(named, step.run_condition.raw, self._known)
         yield from self._confirmation(step, at, place, what)
         if step.type == "loop":
             yield from self._loop(step, at, place, what)
@@ -360,7 +360,7 @@ class _Mutants:
             del always["condition"]
             yield Mutant("GAT-ALWAYS", place, path, always, f"{what} always asks for confirmation", path)
             named = ConditionPlace("GAT-", place, (*path, "condition"), f"the confirmation condition of {what}")
-            yield from condition_mutants(named, confirmation.condition, self._known)
+            yield from condition_mutants(named, confirmation.condition.raw, self._known)
 
     def _loop(self, step: RepeatingStep, at: Path, place: str, what: str) -> Iterator[Mutant]:
         kind, path = step.loop.kind, (*at, "loop")
@@ -376,7 +376,7 @@ class _Mutants:
             here = (*path, "source", "condition")
             yield Mutant("LOP-CND-DROP", place, here, {}, f"{what} loses its condition", here, body)
             named = ConditionPlace("LOP-", place, here, f"the condition of {what}", body)
-            yield from condition_mutants(named, step.loop_condition, self._known)
+            yield from condition_mutants(named, step.loop_condition.raw, self._known)
         yield from self._siblings(step.body, (*at, "body"), place)
 
     def _prompt(self, step: PromptStep, at: Path, place: str, what: str) -> Iterator[Mutant]:
@@ -395,7 +395,7 @@ class _Mutants:
                 when = (*here, "when")
                 yield Mutant("FRG-ALWAYS", where, when, REMOVED, f"{name} is always shown", when)
                 named = ConditionPlace("FRG-", where, when, f"the condition of {name}")
-                yield from condition_mutants(named, fragment.when, self._known)
+                yield from condition_mutants(named, fragment.when.raw, self._known)
         for index in range(len(step.guidance)):
             here = (*at, "guidance", index)
             yield Mutant("GDN-DROP", place, here, REMOVED, f"a line of guidance of {what} is removed", here)

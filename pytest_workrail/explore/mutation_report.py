@@ -10,12 +10,14 @@ from typing import Any
 
 from pytest_workrail.agents.correct import agent_solver, continue_wish, smallest_artifact
 from pytest_workrail.agents.values import fitting_notes
+from pytest_workrail.engine.core.conditions import json_of
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, contract_packs
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.explore.mutation_operators import Mutant, mutants, value_at
+from pytest_workrail.explore.mutation_operators import Mutant, mutants
 from pytest_workrail.explore.mutation_verdicts import (
     Baseline,
     baseline,
+    condition_at,
     condition_path,
     inert_reason,
     loop_around,
@@ -33,6 +35,7 @@ from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 from workrail_lint.systems.workrail.solver.expression import POSSIBLE
@@ -128,7 +131,7 @@ def _contexts(mutant: Mutant, program: Program, mutated: dict[str, Any]) -> Iter
     around: list[ProgramStep] = [each for each in (loop, step) if each is not None]
     visiting: list[Wish] = [(each.run_condition, True) for each in around if each.run_condition is not None]
     if mutant.operator == "FRG-DROP":
-        visiting.append((value_at(ir, (*mutant.path, "when")), True))
+        visiting.append((condition_at(ir, (*mutant.path, "when")), True))
     if mutant.operator == "GAT-DROP" and step is not None and step.confirmation_condition is not None:
         visiting.append((step.confirmation_condition, True))
     if loop is not None and loop.loop_condition is not None:
@@ -137,19 +140,19 @@ def _contexts(mutant: Mutant, program: Program, mutated: dict[str, Any]) -> Iter
     if mutant.operator == "GAT-ALWAYS":
         at = (*mutant.path, "condition")
     wishes: list[list[Wish]] = []
-    extra: list[object] = []
+    extra: list[Condition | None] = []
     if at is not None:
-        sound, other = value_at(ir, at), value_at(mutated, at)
+        sound, other = condition_at(ir, at), condition_at(mutated, at)
         extra = [sound, other]
         own = at[-1] == "runCondition"
-        beside = [wish for wish in visiting if not own or wish[0] is not sound]
+        beside = [wish for wish in visiting if not own or json_of(wish[0]) is not json_of(sound)]
         for one, two in ((True, False), (False, True)):
             wishes.append([*beside, (sound, one), (other, two)])
             wishes.append([(sound, one), (other, two)])
     if mutant.operator == "STP-SWAP":
         index = mutant.at[-1]
         assert isinstance(index, int)
-        following = value_at(ir, mutant.path)[index + 1].get("runCondition")
+        following = condition_at(ir, (*mutant.path, index + 1, "runCondition"))
         wishes.append([*visiting, (following, True)])
     wishes.append(visiting)
     scope = scope_of(program, scope_path, extra)
@@ -207,7 +210,7 @@ def _long_stays(loop: RepeatingStep) -> Iterator[list[Json]]:
             yield [{"step": names[-1], "does": "right", "context": kept}]
 
 
-def _keeps_going(condition: object, wanted: bool) -> dict[str, Json]:
+def _keeps_going(condition: Condition | None, wanted: bool) -> dict[str, Json]:
     """Return the values that keep a loop going, even against an answer that would end it; null removes a variable."""
     solver = agent_solver([condition])
     ended = solver.solve([(condition, not wanted)]).change or {}

@@ -25,8 +25,9 @@ from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
 from workrail_lint.systems.base import FileResult
-from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.scenario import Scenario
 
 _MEMBERS = {"id", "operator", "place", "change", "pointer", "status"}
@@ -98,7 +99,13 @@ def loop_around(program: Program, path: Path) -> RepeatingStep | None:
     return step if step is not None and step.type == "loop" else None
 
 
-def scope_of(program: Program, path: Path, extra: Sequence[object] = ()) -> ConditionScope:
+def condition_at(ir: dict[str, Any], path: Path) -> Condition | None:
+    """Return the condition that an IR has at a path."""
+    condition = value_at(ir, path)
+    return None if condition is None else unchecked_condition(condition)
+
+
+def scope_of(program: Program, path: Path, extra: Sequence[Condition | None] = ()) -> ConditionScope:
     """Where conditions at a path are looked at. What else holds there is left out: that proves less, never more."""
     scope = ConditionScope(agent_solver([*conditions_of(program), *extra]))
     loop = loop_around(program, path)
@@ -109,7 +116,7 @@ def _by_solver(mutant: Mutant, program: Program, mutated: dict[str, Any]) -> str
     if mutant.operator.startswith("STP-"):
         return _steps_never_meet(mutant, program)
     if mutant.operator == "FRG-DROP":
-        when = value_at(program.raw, (*mutant.path, "when"))
+        when = condition_at(program.raw, (*mutant.path, "when"))
         never = when is not None and not scope_of(program, mutant.path).allows((when, True))
         return "the fragment is never shown" if never else None
     at = condition_path(mutant.path)
@@ -117,7 +124,7 @@ def _by_solver(mutant: Mutant, program: Program, mutated: dict[str, Any]) -> str
         at = (*mutant.path, "condition")
     if at is None:
         return None
-    sound, other = value_at(program.raw, at), value_at(mutated, at)
+    sound, other = condition_at(program.raw, at), condition_at(mutated, at)
     scope = scope_of(program, mutant.path, (sound, other))
     if scope.allows((sound, True), (other, False)) or scope.allows((sound, False), (other, True)):
         return None

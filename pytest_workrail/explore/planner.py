@@ -34,7 +34,7 @@ from pytest_workrail.coverage.goals import (
 from pytest_workrail.coverage.observe import PathState
 from pytest_workrail.coverage.points import ASKED, FREE, Point, fragment_place, gate_place, place_of
 from pytest_workrail.coverage.reach import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER, LIMIT, MANY, ONE, ZERO
-from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import body_of
@@ -427,7 +427,7 @@ class Planner(Agent):
         self.visited.add(place)
         context = render_context(view.loop, view.instance.loop_path, view.context)
         for fragment in view.step.fragments:
-            case = FragmentGoal.case(evaluate(fragment.when, context))
+            case = FragmentGoal.case(is_met(fragment.when, context))
             where = fragment_place(place, fragment.id)
             self.expected.add(Point(FragmentGoal, where, case))
             self.expected.update(DecidesGoal.deciding(where, fragment.when, context, self._guide.members))

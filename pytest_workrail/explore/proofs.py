@@ -28,7 +28,7 @@ from pytest_workrail.coverage.reach import (
     loop_numbers,
     step_blockers,
 )
-from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.conditions import evaluate, json_of
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import PROFILES, Profile
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, InvalidRequiredOutput
@@ -118,7 +118,7 @@ def core_proof(solver: Solver, wishes: list[Wish], fixed: dict[str, int]) -> dic
     classes = solver.classes(core)
     proof: dict[str, Json] = {
         "kind": "fixed" if any(name in _HOST for name in classes) else "contradiction",
-        "conditions": [{"condition": condition, "wanted": wanted} for condition, wanted in core],  # type: ignore[dict-item]
+        "conditions": [{"condition": json_of(condition), "wanted": wanted} for condition, wanted in core],
         "classes": {
             name: [{"unset": True} if value is UNSET else {"value": value} for value in values]
             for name, values in classes.items()

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_workrail.agents.agent import Attempt, Choice, Exchange, StartView, StepView, Submit
-from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Selection, State, state_of
 from pytest_workrail.engine.core.outcomes import InterpreterError, LoopVariableUnset
@@ -300,7 +300,7 @@ def _loop_gaps(gaps: Sequence[GapRecordedData]) -> Iterator[str]:
 
 def _fragments(view: StepView) -> tuple[str, ...]:
     context = render_context(view.loop, view.instance.loop_path, view.context)
-    return tuple(part.id for part in view.step.fragments if evaluate(part.when, context))
+    return tuple(part.id for part in view.step.fragments if is_met(part.when, context))
 
 
 def _levels(added: Sequence[Event]) -> tuple[tuple[str, str, str], ...]:

@@ -25,6 +25,7 @@ from pytest_workrail.coverage.goals import (
 )
 from pytest_workrail.coverage.points import MISSING_KEY, UNSET, Point
 from pytest_workrail.coverage.reach import UnsetVariables
+from pytest_workrail.engine.core.conditions import json_of
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
@@ -164,7 +165,7 @@ class Explorer(Agent):
             if errand.loop.loop_condition is not None:
                 going = (iteration < errand.iterations) is (errand.loop.loop.kind != "until")
                 wishes = [(errand.loop.loop_condition, going), *wishes]
-            if errand.loop.run_condition and iteration == 0:
+            if errand.loop.is_conditional and iteration == 0:
                 wishes.append((errand.loop.run_condition, True))
             shadowed = loop_variables(errand.loop, iteration, {**context, **change})
         settled = solve_all(wishes, {**context, **change}, shadowed, kept=("goal", *change))
@@ -198,7 +199,9 @@ def _errands(program: Program, point: Point) -> Iterator[tuple[Errand, Preferenc
     there = replace(errand, wishes=run)
     match point.kind.name:
         case "condition" if point.case == UNSET:
-            yield from _whenever(replace(errand, withheld=frozenset(ConditionSolver(step.run_condition).variables)))
+            yield from _whenever(
+                replace(errand, withheld=frozenset(ConditionSolver(json_of(step.run_condition)).variables))
+            )
         case "blocker" | "gap" if point.case == MISSING_KEY:
             held = UnsetVariables(program, PROFILES["locked"]).variables(place)
             yield Errand(withheld=held), NEVER if point.kind is GapGoal else GUIDED

@@ -12,6 +12,7 @@ from pytest_workrail.coverage.goals import DecidesGoal, GoalKind, LeftOutGoal, O
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import Members, Point
 from pytest_workrail.engine.core.profiles import REFERENCE
+from workrail_lint.systems.workrail.model.build import unchecked_condition
 
 EITHER = {"or": [{"var": "size", "equals": "large"}, {"not": {"var": "risk", "equals": "low"}}]}
 
@@ -106,8 +107,9 @@ def test_the_only_dimension_of_an_assessment_can_not_be_left_out() -> None:
 
 
 def test_a_single_comparison_decides_alone_and_is_no_member() -> None:
-    assert Members({"var": "a"}).places == {}
-    assert list(Members({"and": [{"var": "a"}, {"var": "b"}]}).places.values()) == ["/and/0", "/and/1"]
+    assert Members(unchecked_condition({"var": "a"})).places == {}
+    both = unchecked_condition({"and": [{"var": "a"}, {"var": "b"}]})
+    assert list(Members(both).places.values()) == ["/and/0", "/and/1"]
 
 
 @pytest.mark.parametrize(("case", "is_there"), [("/and/0", True), ("/not/and/0", False), ("/not/not/and/0", True)])

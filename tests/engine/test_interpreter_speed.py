@@ -10,6 +10,7 @@ from engine_ir import for_count, step, workflow
 
 from pytest_workrail.engine.core import interpreter as module
 from pytest_workrail.engine.core.interpreter import Interpreter
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 
 def _run(interpreter: Interpreter, context: dict[str, Any]) -> int:
@@ -25,14 +26,14 @@ def _run(interpreter: Interpreter, context: dict[str, Any]) -> int:
 
 def test_only_steps_that_are_still_open_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = 0
-    evaluate = module.evaluate
+    is_met = module.is_met
 
-    def counted(condition: object, context: Any) -> bool:
+    def counted(condition: Condition | None, context: Any) -> bool:
         nonlocal asked
         asked += 1
-        return evaluate(condition, context)
+        return is_met(condition, context)
 
-    monkeypatch.setattr(module, "evaluate", counted)
+    monkeypatch.setattr(module, "is_met", counted)
     steps = [step(f"s{i}", when={"var": "p"}) for i in range(300)]
     assert _run(Interpreter(workflow(*steps)), {"p": True}) == 300
     assert asked == 300

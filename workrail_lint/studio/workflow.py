@@ -13,7 +13,6 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 from workrail_lint.systems.workrail.graph import drawing_data
 from workrail_lint.systems.workrail.graph.texts import condition_text, needs_person, notes
-from workrail_lint.systems.workrail.model.build import condition_model
 from workrail_lint.systems.workrail.model.ir import (
     DelegatingStep,
     ProgramStep,
@@ -108,7 +107,7 @@ class _Steps:
             guidance=[],
             source=_source(node, self._checked, step.prompt),
             blockers=_blockers(step),
-            condition=None if step.run_condition is None else condition_text(condition_model(step.run_condition)),
+            condition=None if step.run_condition is None else condition_text(step.run_condition),
             samples={name: self._samples[name] for name in reads if name in self._samples} or None,
         )
         match step:
@@ -126,7 +125,7 @@ class _Steps:
 
 
 def _when(fragment: PromptFragment) -> str | None:
-    return condition_text(condition_model(fragment.when)) if fragment.when else None
+    return None if fragment.when is None or not fragment.when.raw else condition_text(fragment.when)
 
 
 def _pieces(node: Node | None, prompt: str) -> list[PromptPiece]:
@@ -185,7 +184,7 @@ def _samples(analysis: Analysis) -> dict[str, str]:
 
 def _blockers(step: ProgramStep) -> list[str]:
     """Return the codes with which an engine can refuse an answer to this step, or stop before it, by any profile."""
-    result = ["MISSING_CONTEXT_KEY"] if step.run_condition or step.loop_variable is not None else []
+    result = ["MISSING_CONTEXT_KEY"] if step.is_conditional or step.loop_variable is not None else []
     if step.type == "loop":
         return [*result, *(_ANSWER if step.loop.source.kind == "artifact" else ()), "INVARIANT_VIOLATION"]
     contract, assessments = step.contract, step.assessments

@@ -15,7 +15,9 @@ from msgspec import Struct
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
+from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 
 class Members(Struct, frozen=True):
@@ -86,13 +88,23 @@ _TRUE_WORDS = frozenset(("true", "1", "yes"))
 _FALSE_WORDS = frozenset(("false", "0", "no"))
 
 
-def evaluate(condition: object, context: Context) -> bool:
+def evaluate(condition: Json, context: Context) -> bool:
     """Whether the condition holds. No condition at all, or an empty one, holds."""
     if not isinstance(condition, dict | list) or not condition:
         return True
     if isinstance(condition, dict) and "var" in condition:
         return compare(condition, context) is True
     return value_of(condition, context) is True
+
+
+def is_met(condition: Condition | None, context: Context) -> bool:
+    """Whether a condition of a compiled workflow holds. The language reads JSON, since its evaluation is total."""
+    return condition is None or evaluate(condition.raw, context)
+
+
+def json_of(condition: Condition | None) -> dict[str, Any] | None:
+    """A condition of a compiled workflow as the functions of the language read it."""
+    return None if condition is None else condition.raw
 
 
 def value_of(node: object, context: Context) -> bool | None:
@@ -224,7 +236,7 @@ _COMPARISONS: dict[str, Callable[[object, object], bool | None]] = {
 OPERATORS = frozenset(("var", *_COMPARISONS, *_COMBINATORS))
 
 
-def passed_summary(condition: object, context: Context) -> str:
+def passed_summary(condition: Json, context: Context) -> str:
     """Return the line of a decision trace for a condition that held."""
     match _shape(condition):
         case _Compound(combinator):
@@ -237,7 +249,7 @@ def passed_summary(condition: object, context: Context) -> str:
             return "PASS: condition met"
 
 
-def skipped_summary(condition: object) -> str:
+def skipped_summary(condition: Json) -> str:
     """Return the line of a decision trace for a condition that did not hold; it never contains values."""
     match _shape(condition):
         case _Compound(combinator):

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.conditions import Context, evaluate, passed_summary, skipped_summary
+from pytest_workrail.engine.core.conditions import Context, is_met, json_of, passed_summary, skipped_summary
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.loops import (
     Advance,
@@ -61,6 +61,7 @@ from pytest_workrail.engine.model.words import MAX_BLOCKERS
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 
 class Init(Struct, frozen=True):
@@ -159,7 +160,7 @@ class TopStep(Struct, frozen=True):
     """A step or loop of the top level, with what can be said about it once and for all."""
 
     step_id: str
-    condition: object
+    condition: Condition | None
     loop: LoopPlan | None
     instance: StepInstance
     selected: TraceEntry
@@ -187,8 +188,8 @@ class Plan:
         selected = _selected(definition, qualified=condition is None)
         skipped = None
         if condition is not None:
-            entry = TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),))
-            skipped = entry, PassedOver(step_id, ConditionSolver(condition))
+            entry = TraceEntry("evaluated_condition", skipped_summary(condition.raw), (StepRef(step_id),))
+            skipped = entry, PassedOver(step_id, ConditionSolver(condition.raw))
         loop, instance = self.loops.get(step_id), StepInstance(step_id)
         is_plain = condition is None and loop is None
         return TopStep(step_id, condition, loop, instance, selected, within_budget((selected,)), skipped, is_plain)
@@ -403,7 +404,7 @@ class Search:
                     self.tracer.add(entry)
                     continue
                 if not self.tracer.is_full:
-                    summary = passed_summary(step.condition, self.context)
+                    summary = passed_summary(json_of(step.condition), self.context)
                     self.tracer.record("evaluated_condition", summary, StepRef(step.step_id))
             if self.watcher is not None:
                 self.watcher.chosen(step.step_id, None, self.completed)
@@ -416,7 +417,7 @@ class Search:
 
     def _applies(self, step: TopStep) -> bool:
         """Return whether the run condition of a step of the top level holds."""
-        return evaluate(step.condition, self.context)
+        return is_met(step.condition, self.context)
 
     def _kernel(self, loop: LoopPlan) -> LoopKernel:
         """Return what decides about a loop."""

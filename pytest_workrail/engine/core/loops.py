@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.conditions import Context, evaluate
+from pytest_workrail.engine.core.conditions import Context, is_met, json_of
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, ContractPack, artifact_kind
 from pytest_workrail.engine.core.outcomes import (
     InterpreterError,
@@ -41,6 +41,7 @@ from workrail_lint.systems.workrail.model.ir import (
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 
 def body_of(loop: RepeatingStep, profile: Profile) -> Sequence[BodyProgramStep]:
@@ -128,7 +129,7 @@ class BodyStep(Struct, frozen=True):
     """A step inside a loop, with what its selection says in a trace. A gate only asks for what is not decided yet."""
 
     step_id: str
-    condition: object
+    condition: Condition | None
     selected: TraceEntry
     is_gate: bool = False
 
@@ -146,8 +147,8 @@ class LoopPlan:
         self.source = definition.loop.source
         self.variables = definition.loop.variables
         self.body = body
-        self.solvers = {step.step_id: ConditionSolver(step.condition) for step in body}
-        self.solvers[self.loop_id] = ConditionSolver(definition.loop_condition)
+        self.solvers = {step.step_id: ConditionSolver(json_of(step.condition)) for step in body}
+        self.solvers[self.loop_id] = ConditionSolver(json_of(definition.loop_condition))
         self._pack = packs.get(LOOP_CONTROL)
         if self.source.kind == "artifact" and self._pack is None:
             raise ValueError(f"the IR has no pack {LOOP_CONTROL}, which loop '{self.loop_id}' is driven by")
@@ -312,7 +313,7 @@ class LoopKernel:
         """Return whether the run condition of a step of the body holds."""
         if self._projected is None:
             self._projected = self._plan.project(iteration, self._context)
-        return evaluate(step.condition, self._projected)
+        return is_met(step.condition, self._projected)
 
     def _is_decided(self) -> bool:
         """Return whether there is a decision about the loop already, so that its gate need not ask for one."""
@@ -353,7 +354,7 @@ class LoopKernel:
             case ItemsSource() as source:
                 return self._within_items(iteration, source.variable)
             case LoopCondition() as source:
-                holds = evaluate(source.condition, plan.project(iteration, self._context))
+                holds = is_met(source.condition, plan.project(iteration, self._context))
                 goes_on = holds is not (plan.kind == "until")
                 label = "context" if source.derived == "source" else "legacy"
                 self._record_result(label, iteration, goes_on)

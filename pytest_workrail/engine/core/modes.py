@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.conditions import Context, evaluate
+from pytest_workrail.engine.core.conditions import Context, is_met
 from pytest_workrail.engine.core.profiles import CapabilityDowngrade, Confirmation, Profile
 from pytest_workrail.engine.model.blockers import Gap
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, Reason, UserOnlyDependency
@@ -97,7 +97,7 @@ def required_gate(step: ProgramStep, context: Context) -> GateKind | None:
     match step.confirmation:
         case EveryConfirmation(gate=gate):
             return gate
-        case ConditionalConfirmation(gate=gate, condition=condition) if evaluate(condition, context):
+        case ConditionalConfirmation(gate=gate, condition=condition) if is_met(condition, context):
             return gate
         case _:
             return None

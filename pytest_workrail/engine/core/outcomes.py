@@ -177,7 +177,7 @@ def actual(name: str, context: Context) -> UnsetActual | ValueActual | LargeActu
     return LargeActual(js.type_name(value), size) if size > MAX_SHOWN_VALUE_BYTES else ValueActual(value)
 
 
-def blame(condition: object, wanted: bool, context: Context) -> tuple[Unmet, ...]:
+def blame(condition: Json, wanted: bool, context: Context) -> tuple[Unmet, ...]:
     """The comparisons because of which a condition did not come out as wanted, in reading order, each once."""
     unmet: list[Unmet] = []
     _collect(condition, wanted, context, unmet, 0)

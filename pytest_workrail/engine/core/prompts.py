@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.conditions import Context, evaluate
+from pytest_workrail.engine.core.conditions import Context, is_met
 from pytest_workrail.engine.core.criteria import criteria_lines, requirement
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack, IrIndex, functions_block
 from pytest_workrail.engine.core.loops import loop_variables
@@ -464,13 +464,13 @@ def _preview(value: Any) -> str:
 
 def fragments_text(step: ProgramStep, context: Context) -> str:
     """Return the fragments that apply, in their order, with a blank line between them."""
-    applying = [fragment.text for fragment in step.fragments if evaluate(fragment.when, context)]
+    applying = [fragment.text for fragment in step.fragments if is_met(fragment.when, context)]
     return "\n\n".join(substitute(text, context) for text in applying)
 
 
 def parallel_prompt(step: DelegatingStep, context: Context) -> str:
     """Return the prompt of a parallel step: what to give to which subagent, for the delegations that apply."""
-    active = [each for each in step.delegations if evaluate(each.run_condition, context)]
+    active = [each for each in step.delegations if is_met(each.run_condition, context)]
     if not active:
         return (
             f"{_PARALLEL_HEADING} (Bypassed)\n\n"

@@ -165,7 +165,7 @@ class ConditionSolver:
 
     __slots__ = ("_domains", "_masks", "_order", "condition")
 
-    def __init__(self, condition: object) -> None:
+    def __init__(self, condition: Json) -> None:
         self.condition = condition
         self._order: tuple[str, ...] | None = None
         self._domains: dict[str, list[Json]] = {}

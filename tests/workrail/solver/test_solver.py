@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.conditions import evaluate
 from workrail_lint.systems.workrail.condition_logic import COMPARISONS, compare
+from workrail_lint.systems.workrail.model.build import condition_model, unchecked_condition
 from workrail_lint.systems.workrail.solver import search
 from workrail_lint.systems.workrail.solver.candidates import distinct_texts
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Values
-from workrail_lint.systems.workrail.solver.search import Solver
+from workrail_lint.systems.workrail.solver.search import Solver, Wish
 
 EXAMPLES = times(40, deep=3_000)
 MISSING = object()
@@ -74,12 +75,16 @@ def contexts(names: str) -> list[dict[str, Any]]:
 GRIDS = {"a": contexts("a"), "ab": contexts("ab")}
 
 
+def asked(wanted: list[tuple[Any, bool]]) -> list[Wish]:
+    return [(unchecked_condition(condition), truth) for condition, truth in wanted]
+
+
 def meets(wanted: list[tuple[Any, bool]], context: dict[str, Any]) -> bool:
     return all(evaluate(condition, context) is truth for condition, truth in wanted)
 
 
 def check(wanted: list[tuple[Any, bool]], grid: list[dict[str, Any]]) -> None:
-    answer = Solver().solve(wanted)
+    answer = Solver().solve(asked(wanted))
     if answer.verdict == POSSIBLE:
         assert answer.change is not None
         assert meets(wanted, {name: value for name, value in answer.change.items() if value is not None})
@@ -111,13 +116,13 @@ def test_nothing_is_left_unknown_without_patterns_and_parts_of_numerals(
     parts: list[dict[str, Any]], truths: list[bool]
 ) -> None:
     wanted = list(zip(parts, truths, strict=False))
-    assert Solver().solve(wanted).verdict != UNKNOWN or mixes(wanted)
+    assert Solver().solve(asked(wanted)).verdict != UNKNOWN or mixes(wanted)
 
 
 @settings(max_examples=EXAMPLES)
 @given(wishes("a", patterns=True))
 def test_patterns_are_guessed_and_never_proved_impossible_wrongly(wanted: list[tuple[Any, bool]]) -> None:
-    answer = Solver().solve(wanted)
+    answer = Solver().solve(asked(wanted))
     if answer.verdict == IMPOSSIBLE:
         assert not any(meets(wanted, context) for context in GRIDS["a"])
 
@@ -125,7 +130,7 @@ def test_patterns_are_guessed_and_never_proved_impossible_wrongly(wanted: list[t
 @settings(max_examples=EXAMPLES)
 @given(wishes("ab"), st.dictionaries(st.sampled_from("ab"), st.sampled_from(["api", 3, True, "db", 50])))
 def test_no_smaller_change_would_do(wanted: list[tuple[Any, bool]], context: dict[str, Any]) -> None:
-    answer = Solver().solve(wanted, context)
+    answer = Solver().solve(asked(wanted), context)
     if answer.change is None:
         return
     changed = {name: value for name, value in {**context, **answer.change}.items() if value is not None}
@@ -157,7 +162,7 @@ def a(**members: Any) -> dict[str, Any]:
 
 
 def verdict(*wanted: dict[str, Any]) -> str:
-    return Solver().solve([(condition, True) for condition in wanted]).verdict
+    return Solver().solve(asked([(condition, True) for condition in wanted])).verdict
 
 
 @pytest.mark.parametrize(
@@ -239,43 +244,44 @@ def test_a_search_that_is_cut_off_proves_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_core_holds_nothing_that_can_be_left_out() -> None:
-    wanted = [({"var": "b"}, True), (a(equals="small"), True), (a(contains="l"), True), (a(equals="large"), True)]
+    parts = [{"var": "b"}, a(equals="small"), a(contains="l"), a(equals="large")]
+    wanted = asked([(part, True) for part in parts])
     solver = Solver()
     assert solver.core(wanted) == [wanted[1], wanted[3]]
     assert solver.classes(solver.core(wanted)) == {"a": [UNSET, "small", "large"]}
 
 
 def test_values_that_others_compare_with_come_first() -> None:
-    solver = Solver([a(equals="small"), a(equals="large")])
-    assert solver.solve([(a(equals="small"), False), (a(), True)]).change == {"a": "large"}
-    assert Solver().solve([(a(equals="small"), False), (a(), True)]).change == {"a": True}
+    solver = Solver([unchecked_condition(a(equals=value)) for value in ("small", "large")])
+    assert solver.solve(asked([(a(equals="small"), False), (a(), True)])).change == {"a": "large"}
+    assert Solver().solve(asked([(a(equals="small"), False), (a(), True)])).change == {"a": True}
 
 
 def test_what_is_fixed_kept_or_limited_is_not_changed() -> None:
     condition = {"or": [{"var": "round", "lt": 3}, {"var": "more"}]}
     solver = Solver(limits={"role": Values(("host",), True, True)})
-    assert solver.solve([(condition, False)], {"more": True}, {"round": 5}).change == {"more": False}
-    assert solver.solve([(condition, False)], {"more": True}, {"round": 1}).verdict == IMPOSSIBLE
-    assert solver.solve([(condition, False)], {"more": True}, {"round": 5}, ("more",)).verdict == IMPOSSIBLE
-    assert solver.solve([({"var": "role", "equals": "guest"}, True)]).verdict == IMPOSSIBLE
-    assert solver.solve([({"var": "role"}, True)]).change == {"role": "host"}
+    assert solver.solve(asked([(condition, False)]), {"more": True}, {"round": 5}).change == {"more": False}
+    assert solver.solve(asked([(condition, False)]), {"more": True}, {"round": 1}).verdict == IMPOSSIBLE
+    assert solver.solve(asked([(condition, False)]), {"more": True}, {"round": 5}, ("more",)).verdict == IMPOSSIBLE
+    assert solver.solve(asked([({"var": "role", "equals": "guest"}, True)])).verdict == IMPOSSIBLE
+    assert solver.solve(asked([({"var": "role"}, True)])).change == {"role": "host"}
 
 
 def test_a_variable_that_is_surely_set_may_hold_what_a_missing_one_reads_like() -> None:
     solver = Solver(limits={"note": Values((), False, False)})
-    answer = solver.solve([({"var": "note"}, False), ({"var": "note", "contains": "e"}, False)])
+    answer = solver.solve(asked([({"var": "note"}, False), ({"var": "note", "contains": "e"}, False)]))
     assert answer.verdict == POSSIBLE
     assert answer.assignment is not None
     assert answer.assignment["note"] in ("", 0)
-    assert solver.solve([({"var": "note", "equals": None}, True)]).verdict == IMPOSSIBLE
+    assert solver.solve(asked([({"var": "note", "equals": None}, True)])).verdict == IMPOSSIBLE
 
 
 @pytest.mark.parametrize("broken", [[1], [a()], {"and": {}}, {"var": "a", "in": "x"}, {"zz": 1}, {"not": {"zz": 1}}])
 def test_a_condition_that_can_not_be_evaluated_is_false_also_under_not(broken: Any) -> None:
-    assert Solver().solve([(broken, True)]).verdict == IMPOSSIBLE
-    assert Solver().solve([({"not": broken}, True)]).verdict == IMPOSSIBLE
-    assert Solver().solve([(broken, False)]).verdict == POSSIBLE
-    decided = {"or": [a(equals=1), broken]}
+    assert Solver().solve([(condition_model({"and": [broken]}), True)]).verdict == IMPOSSIBLE
+    assert Solver().solve([(condition_model({"not": broken}), True)]).verdict == IMPOSSIBLE
+    assert Solver().solve([(condition_model({"and": [broken]}), False)]).verdict == POSSIBLE
+    decided = condition_model({"or": [a(equals=1), broken]})
     assert Solver().solve([(decided, True)]).change == {"a": 1}
 
 

@@ -48,14 +48,15 @@ _IR = Plan(
     },
     bases_module="workrail_lint.systems.workrail.model.program_nodes",
     empty=frozenset({"StepOutput"}),
-    # What is evaluated stays JSON: conditions and criteria are languages whose evaluation is total, and a workflow that
-    # the public engine pinned may have more in them than ours.
-    plain={"Condition": "dict[str, Any]", "ValidationCriteria": "Any"},
+    # Criteria stay JSON: the schema does not look into what the condition of a rule combines, so only their evaluation,
+    # which is total, says what they mean.
+    plain={"ValidationCriteria": "Any"},
     is_complete=True,
     shared=frozenset(
         {
             "AssessmentConsequence",
             "AssessmentDefinition",
+            "Condition",
             "FunctionCall",
             "FunctionDefinition",
             "RecommendedPreferences",

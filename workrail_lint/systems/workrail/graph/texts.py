@@ -11,7 +11,6 @@ from html import escape
 from typing import Any, NamedTuple
 
 from workrail_lint.systems.workrail.condition_logic import comparisons
-from workrail_lint.systems.workrail.model.build import condition_model
 from workrail_lint.systems.workrail.model.ir import ConfirmationRule, ProgramStep
 from workrail_lint.systems.workrail.model.workflow import Condition
 
@@ -193,7 +192,7 @@ def notes(step: ProgramStep) -> list[Note]:
     if step.confirmation.kind != "never":
         who = "a person" if needs_person(step.confirmation) else "the coordinator"
         condition = step.confirmation_condition
-        when = "" if condition is None else f" if {condition_text(condition_model(condition))}"
+        when = "" if condition is None else f" if {condition_text(condition)}"
         result.append(Note("gate", f"confirmed by {who}{when}"))
     if step.contract is not None:
         result.append(Note("contract", f"submits {step.contract.ref}"))

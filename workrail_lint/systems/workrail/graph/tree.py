@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, exclusive, parse, satisfy
 from workrail_lint.systems.workrail.graph.texts import condition_text, conjuncts, key, variables
-from workrail_lint.systems.workrail.model.build import condition_model
+from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import (
     CountSource,
     DelegatingStep,
@@ -127,8 +127,7 @@ class _Builder:
                 block = Group(step.id, "parallel", step.title, "at the same time", None, _delegations(step))
             case PromptStep():
                 block = Card(step.id, step.title, step)
-        condition = None if step.run_condition is None else condition_model(step.run_condition)
-        return _Item(block, {key(c): c for c in conjuncts(condition)}, sets, step)
+        return _Item(block, {key(c): c for c in conjuncts(step.run_condition)}, sets, step)
 
     def _calls(self, items: list[_Item]) -> list[_Item]:
         """Neighbours that come from one template call become one item."""
@@ -257,7 +256,7 @@ def loop_text(loop: Repetition) -> str:
         case ItemsSource(variable=variable):
             return f"for each of {variable}"
         case LoopCondition(condition=condition):
-            return f"{loop.kind} {condition_text(condition_model(condition))}"
+            return f"{loop.kind} {condition_text(condition)}"
         case _:
             return "until the agent decides to stop"
 
@@ -309,7 +308,7 @@ def _key(branch: Branch) -> tuple[str, ...]:
 
 def _all_of(branch: Branch) -> Condition:
     first, *others = branch.conditions
-    return condition_model({"and": [condition.raw for condition in branch.conditions]}) if others else first
+    return unchecked_condition({"and": [condition.raw for condition in branch.conditions]}) if others else first
 
 
 def _exclude(a: Branch, b: Branch) -> bool:

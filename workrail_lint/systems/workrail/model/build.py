@@ -69,8 +69,14 @@ def program_model(ir: dict[str, Any]) -> Program:
     return model
 
 
+def unchecked_condition(condition: dict[str, Any]) -> Condition:
+    """Return the model of a condition of an IR, or of one that a program made of such conditions."""
+    model: Condition = Build().root(Condition, condition)
+    return model
+
+
 def condition_model(condition: dict[str, Any]) -> Condition:
-    """Return the model of a condition that is in no workflow."""
+    """Return the model of a condition that nothing has checked."""
     model: Condition = _WorkflowBuild().root(Unchecked(Condition), condition)
     return model
 

@@ -15,6 +15,7 @@ from workrail_lint.systems.workrail.model.program_nodes import (
 from workrail_lint.systems.workrail.model.workflow import (
     AssessmentConsequence,
     AssessmentDefinition,
+    Condition,
     FunctionCall,
     FunctionDefinition,
     RecommendedPreferences,
@@ -52,7 +53,7 @@ class ConditionalConfirmation(Node):
     kind: Literal["when"] = "when"
     gate: GateKind
     explicit: bool | None = None
-    condition: dict[str, Any]
+    condition: Condition
 
 
 class ContractPack(Node):
@@ -79,7 +80,7 @@ class DelegatingStep(ProgramStepNode):
 
     id: str = ""
     title: str = ""
-    run_condition: dict[str, Any] | None = None
+    run_condition: Condition | None = None
     confirmation: ConfirmationRule
     notes: Literal["required", "optional"]
     provenance: Provenance
@@ -92,7 +93,7 @@ class Delegation(Node):
 
     workflow_id: str = ""
     goal: str | None = None
-    run_condition: dict[str, Any] | None = None
+    run_condition: Condition | None = None
     context_mapping: Mapping[str, str] = NO_MEMBERS
     args: Mapping[str, str] = NO_MEMBERS
     model_tier: ModelTier | None = None
@@ -142,7 +143,7 @@ class LoopCondition(Node):
     """A condition on the context decides before each pass."""
 
     kind: Literal["condition"] = "condition"
-    condition: dict[str, Any]
+    condition: Condition
     derived: Literal["source", "legacy"]
 
 
@@ -201,7 +202,7 @@ class PromptFragment(Node):
 
     id: str = ""
     text: str = ""
-    when: dict[str, Any] | None = None
+    when: Condition | None = None
 
 
 class PromptStep(PromptStepNode):
@@ -209,7 +210,7 @@ class PromptStep(PromptStepNode):
 
     id: str = ""
     title: str = ""
-    run_condition: dict[str, Any] | None = None
+    run_condition: Condition | None = None
     confirmation: ConfirmationRule
     notes: Literal["required", "optional"]
     provenance: Provenance
@@ -238,7 +239,7 @@ class RepeatingStep(RepeatingStepNode):
 
     id: str = ""
     title: str = ""
-    run_condition: dict[str, Any] | None = None
+    run_condition: Condition | None = None
     confirmation: ConfirmationRule
     notes: Literal["required", "optional"]
     provenance: Provenance
@@ -298,7 +299,8 @@ LOOP_SOURCE = ByMember(
 )
 BindingValues.leaves = {"resolved": "resolved", "overrides": "overrides"}
 CompileWarning.leaves = {"code": "code", "pointer": "pointer_"}
-ConditionalConfirmation.leaves = {"gate": "gate", "explicit": "explicit", "condition": "condition"}
+ConditionalConfirmation.leaves = {"gate": "gate", "explicit": "explicit"}
+ConditionalConfirmation.parts = {"condition": ("condition", Condition)}
 ContractPack.leaves = {
     "ref": "ref",
     "artifactKind": "artifact_kind",
@@ -308,8 +310,9 @@ ContractPack.leaves = {
     "example": "example",
 }
 CountSource.leaves = {"count": "count", "variable": "variable"}
-DelegatingStep.leaves = {"id": "id", "title": "title", "runCondition": "run_condition", "notes": "notes"}
+DelegatingStep.leaves = {"id": "id", "title": "title", "notes": "notes"}
 DelegatingStep.parts = {
+    "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
     "provenance": ("provenance", Provenance),
     "delegations": ("delegations", Items(Delegation)),
@@ -318,18 +321,19 @@ DelegatingStep.required_parts = ("provenance",)
 Delegation.leaves = {
     "workflowId": "workflow_id",
     "goal": "goal",
-    "runCondition": "run_condition",
     "contextMapping": "context_mapping",
     "args": "args",
     "modelTier": "model_tier",
     "allowedTools": "allowed_tools",
 }
+Delegation.parts = {"runCondition": ("run_condition", Condition)}
 EveryConfirmation.leaves = {"gate": "gate", "explicit": "explicit"}
 FeatureUse.leaves = {"id": "id", "config": "config"}
 Injection.leaves = {"kind": "kind", "id": "id", "sha256": "sha256", "bytes": "bytes"}
 ItemsSource.leaves = {"variable": "variable"}
 LoopArtifact.leaves = {"contractRef": "contract_ref", "loopId": "loop_id"}
-LoopCondition.leaves = {"condition": "condition", "derived": "derived"}
+LoopCondition.leaves = {"derived": "derived"}
+LoopCondition.parts = {"condition": ("condition", Condition)}
 LoopVariables.leaves = {"iteration": "iteration", "item": "item", "index": "index_"}
 Program.leaves = {
     "format": "format",
@@ -361,11 +365,11 @@ Program.parts = {
     "warnings": ("warnings", Items(CompileWarning)),
 }
 Program.required_parts = ("bindings",)
-PromptFragment.leaves = {"id": "id", "text": "text", "when": "when"}
+PromptFragment.leaves = {"id": "id", "text": "text"}
+PromptFragment.parts = {"when": ("when", Condition)}
 PromptStep.leaves = {
     "id": "id",
     "title": "title",
-    "runCondition": "run_condition",
     "notes": "notes",
     "prompt": "prompt",
     "guidance": "guidance",
@@ -374,6 +378,7 @@ PromptStep.leaves = {
     "modelTier": "model_tier",
 }
 PromptStep.parts = {
+    "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
     "provenance": ("provenance", Provenance),
     "output": ("output", StepOutput),
@@ -384,14 +389,9 @@ PromptStep.parts = {
 PromptStep.required_parts = ("provenance", "output")
 Provenance.leaves = {"source": "source", "origin": "origin"}
 Provenance.parts = {"injected": ("injected", Items(Injection))}
-RepeatingStep.leaves = {
-    "id": "id",
-    "title": "title",
-    "runCondition": "run_condition",
-    "notes": "notes",
-    "bodyRef": "body_ref",
-}
+RepeatingStep.leaves = {"id": "id", "title": "title", "notes": "notes", "bodyRef": "body_ref"}
 RepeatingStep.parts = {
+    "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
     "provenance": ("provenance", Provenance),
     "loop": ("loop", Repetition),

@@ -373,6 +373,20 @@ class ConditionNode(Node):
             node = node.parent
         return cast("Step", node)
 
+    @property
+    def combined(self) -> tuple[str, Sequence[Condition]]:
+        """The word that decides how other conditions are combined, and these; an empty word if there is none."""
+        if "and" in self.raw:
+            return "and", self.and_
+        if "or" in self.raw:
+            return "or", self.or_
+        return ("", ()) if self.not_ is None else ("not", (self.not_,))
+
+    def recombined(self, members: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the JSON of the same combination of other conditions."""
+        word, _ = self.combined
+        return {word: members[0] if word == "not" else members} if word else self.raw
+
     def nested(self) -> Iterator[Condition]:
         """Yield the condition and everything below it, in document order."""
         stack: list[Any] = [self]

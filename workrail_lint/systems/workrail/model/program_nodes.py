@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workrail_lint.documents.nodes import Node
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
-from workrail_lint.systems.workrail.model.workflow import FunctionDefinition
+from workrail_lint.systems.workrail.model.workflow import Condition, FunctionDefinition
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.ir import (
@@ -55,6 +55,7 @@ class ProgramStepNode(Node):
     id: str
     title: str
     notes: Literal["required", "optional"]
+    run_condition: Condition | None
     confirmation: ConfirmationRule
     provenance: Provenance
     body: Sequence[BodyProgramStep] = ()
@@ -81,12 +82,17 @@ class ProgramStepNode(Node):
         return None
 
     @property
-    def confirmation_condition(self) -> dict[str, Any] | None:
+    def is_conditional(self) -> bool:
+        """Whether a condition decides if the step runs; an empty one is always true."""
+        return self.run_condition is not None and bool(self.run_condition.raw)
+
+    @property
+    def confirmation_condition(self) -> Condition | None:
         """The condition under which the step waits for approval, if there is one."""
         return self.confirmation.condition if self.confirmation.kind == "when" else None
 
     @property
-    def loop_condition(self) -> dict[str, Any] | None:
+    def loop_condition(self) -> Condition | None:
         """The condition that decides whether a loop goes on, if one does."""
         return None
 
@@ -128,7 +134,7 @@ class RepeatingStepNode(ProgramStepNode):
     loop: Repetition
 
     @property
-    def loop_condition(self) -> dict[str, Any] | None:
+    def loop_condition(self) -> Condition | None:
         return self.loop.source.condition if self.loop.source.kind == "condition" else None
 
     @property

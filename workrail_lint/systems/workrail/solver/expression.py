@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WORDS, compare, comparisons, normal_text
+from workrail_lint.systems.workrail.model.workflow import Condition
 
 POSSIBLE, IMPOSSIBLE, UNKNOWN = "possible", "impossible", "unknown"
 # Larger conditions are not written by hand, and are not judged.
@@ -151,11 +152,11 @@ ALWAYS = Expression("and")
 _BROKEN = Expression("broken")
 
 
-def read(condition: object) -> Expression | None:
-    """A condition of any shape; None for one that is too large to be judged."""
-    if not isinstance(condition, dict | list) or not condition:
+def read(condition: Condition | None) -> Expression | None:
+    """Return a condition as the engine evaluates it, whatever parts it has; None for one too large to be judged."""
+    if condition is None or not condition.raw:
         return ALWAYS
-    return _Reader().expression(condition, 0)
+    return _Reader().expression(condition.raw, 0)
 
 
 class _Reader:
@@ -169,7 +170,7 @@ class _Reader:
         if not isinstance(node, dict):
             return _BROKEN
         if "var" in node:
-            comparison = comparison_of(node)
+            comparison = _comparison(node)
             if comparison.operator == "in" and not isinstance(comparison.operand, list):
                 return _BROKEN
             return Expression("is", comparison=comparison)
@@ -190,8 +191,12 @@ class _Reader:
         return Expression(logic, tuple(inner))
 
 
-def comparison_of(node: dict[str, Any]) -> Comparison:
-    """The comparison that decides among those of a condition on a variable."""
+def comparison_of(condition: Condition) -> Comparison:
+    """Return the comparison that decides among those of a condition on a variable."""
+    return _comparison(condition.raw)
+
+
+def _comparison(node: dict[str, Any]) -> Comparison:
     variable = node["var"] if type(node["var"]) is str else js.text(node["var"])
     named = comparisons(node)
     operator = named[0] if named else ""
@@ -203,7 +208,7 @@ def made_comparison(variable: str, operator: str, operand: Any) -> Comparison:
     return tuple.__new__(Comparison, (repr((variable, operator, operand)), variable, operator, operand))
 
 
-def comparisons_in(*conditions: object) -> Iterator[Comparison]:
+def comparisons_in(*conditions: Condition | None) -> Iterator[Comparison]:
     """Every comparison of some conditions, each once, in the order of reading."""
     seen: dict[Comparison, None] = {}
     for condition in conditions:

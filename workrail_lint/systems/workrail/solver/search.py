@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
 from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WORDS
+from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.candidates import (
     TEXTUAL,
     candidates,
@@ -20,6 +21,7 @@ from workrail_lint.systems.workrail.solver.candidates import (
     is_open_for_numbers,
 )
 from workrail_lint.systems.workrail.solver.expression import (
+    ALWAYS,
     ANYTHING,
     IMPOSSIBLE,
     POSSIBLE,
@@ -38,7 +40,7 @@ MAX_TRIES = 50_000
 _EMPTY: Mapping[str, Any] = {}
 
 # A condition, and whether it is to hold.
-Wish: TypeAlias = tuple[object, bool]
+Wish: TypeAlias = tuple[Condition | None, bool]
 _Vector: TypeAlias = tuple[bool | None, ...]
 
 
@@ -56,12 +58,12 @@ class Solver:
     `limits` are what some variables may hold at most.
     """
 
-    def __init__(self, conditions: Iterable[object] = (), limits: Mapping[str, Values] = _EMPTY) -> None:
+    def __init__(self, conditions: Iterable[Condition | None] = (), limits: Mapping[str, Values] = _EMPTY) -> None:
         self._limits = limits
         self._known: dict[str, dict[Comparison, None]] = {}
         for comparison in comparisons_in(*conditions):
             self._known.setdefault(comparison.variable, {})[comparison] = None
-        self._read: dict[int, tuple[object, Expression | None]] = {}
+        self._read: dict[int, tuple[Condition, Expression | None]] = {}
         self._options: dict[tuple[bool, tuple[Comparison, ...]], dict[_Vector, Any]] = {}
 
     def solve(
@@ -104,11 +106,13 @@ class Solver:
             for name, leaves in comparisons.items()
         }
 
-    def _expression(self, condition: object) -> Expression | None:
-        # By identity: conditions are parts of an IR that lives as long as the solver, which holds on to them.
-        known = self._read.get(id(condition))
+    def _expression(self, condition: Condition | None) -> Expression | None:
+        if condition is None:
+            return ALWAYS
+        # By the identity of the JSON, which all models of an IR share; the solver holds on to the condition.
+        known = self._read.get(id(condition.raw))
         if known is None:
-            known = self._read[id(condition)] = (condition, read(condition))
+            known = self._read[id(condition.raw)] = (condition, read(condition))
         return known[1]
 
     def decide(
