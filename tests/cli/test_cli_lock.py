@@ -458,4 +458,4 @@ def test_a_workflow_more_is_a_few_kilobytes_more(tmp_path: Path, action: str, mo
         assert main(["lock", action]) == 0
         peaks[count] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peaks[160] - peaks[40] < 120 * 8_000
+    assert peaks[160] - peaks[40] < 120 * 12_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pytest_workrail.explore.mutation_judge import _OF_PROMPTS
 
 from pytest_workrail.api import run
 from pytest_workrail.engine.protocol import sessions
 from pytest_workrail.explore.mutation_operators import OPERATORS
+from pytest_workrail.explore.mutation_verdicts import _OF_PROMPTS
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 
