@@ -71,8 +71,6 @@ OPERATORS: dict[str, str] = {
     "PRF-DROP": "the recommended preferences removed",
     "GDN-DROP": "a line of guidance removed",
 }
-# Conditions of gates, fragments and loops have the operators of conditions under their own prefix.
-CONDITION_PREFIXES = {"": "steps", "GAT-": "confirmations", "FRG-": "fragments", "LOP-": "loops"}
 
 
 class Removed(Enum):

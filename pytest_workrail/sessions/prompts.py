@@ -8,8 +8,6 @@ from typing import Any
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.prompts import PromptStyle
 from pytest_workrail.engine.model.ids import SessionId
-from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.sessions import Programs, SessionLoader, open_node, view_session
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, render
 from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, read_only
@@ -22,11 +20,6 @@ from workrail_lint.base.result import Err, Ok
 def read_only_home(root: str) -> Home:
     """The stores of a data folder, to look at."""
     return read_only(Path(root), SystemClock(), SystemEntropy())
-
-
-def read_only_engine(root: str) -> Engine:
-    """Our engine on somebody's data folder: it rehydrates every token of it, and writes nothing."""
-    return Engine(read_only_home(root), MemoryLibrary())
 
 
 def node_prompts(

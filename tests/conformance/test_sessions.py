@@ -13,8 +13,9 @@ from tables import for_each
 from pytest_workrail.engine.model.base import record_line
 from pytest_workrail.engine.model.events import read_event
 from pytest_workrail.engine.protocol.engine import Engine
+from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.sessions.listing import Summary, summaries
-from pytest_workrail.sessions.prompts import read_only_engine
+from pytest_workrail.sessions.prompts import read_only_home
 from pytest_workrail.sessions.recorded_session import replay_on_version, replay_session
 from pytest_workrail.sessions.replay import (
     Judgement,
@@ -184,7 +185,7 @@ def _shape(answer: dict[str, Any]) -> tuple[str, str | None, bool, tuple[str, ..
 
 @cache
 def _engine() -> Engine:
-    return read_only_engine(str(root() / "data"))
+    return Engine(read_only_home(str(root() / "data")), MemoryLibrary())
 
 
 @each_session

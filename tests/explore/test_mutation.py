@@ -14,7 +14,6 @@ from planted import compiled
 
 from pytest_workrail.cli import main
 from pytest_workrail.explore.mutation_operators import (
-    CONDITION_PREFIXES,
     OPERATORS,
     Mutant,
     injections_of,
@@ -74,7 +73,9 @@ def test_every_mutant_differs_has_its_own_id_and_is_of_the_closed_set(path: Path
     before = json.dumps(ir)
     found = mutants(ir, injections)
     assert len({mutant.id for mutant in found}) == len(found)
-    known = {*OPERATORS, *(f"{prefix}{name}" for prefix in CONDITION_PREFIXES for name in OPERATORS if "CND" in name)}
+    # Conditions of gates, fragments and loops have the operators of conditions under their own prefix.
+    prefixes = ("", "GAT-", "FRG-", "LOP-")
+    known = {*OPERATORS, *(f"{prefix}{name}" for prefix in prefixes for name in OPERATORS if "CND" in name)}
     for mutant in found:
         assert mutant.operator in known
         assert mutant.apply(ir) != ir

@@ -181,7 +181,6 @@ def test_plain_facts():
     assert session_facts.divergences(events, story.run_id) == [left]
     assert session_facts.validation(events, keys.validation_id(blocked_attempt)).issues == ("no",)
     assert session_facts.validation(events, "never recorded") is None
-    assert [entry.summary for entry in session_facts.decision_trace(events, first)] == ["Next step: step-1"]
     assert len(session_facts.completions(events, story.run_id)) == 1
     assert session_facts.assessments(events, first) == []
     assert session_facts.has_recap(events, story.run_id)

@@ -48,7 +48,7 @@ from pytest_workrail.engine.model.events import (
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, utf8_prefix
-from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, DecisionTraceData, SkippedList, TraceEntry
+from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, DecisionTraceData, SkippedList
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, Preferences
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.incremental import (
@@ -174,11 +174,6 @@ def validation(events: Log, validation_id: str) -> ValidationResult | None:
         if event.data.validation_id == validation_id:
             return event.data.result
     return None
-
-
-def decision_trace(events: Log, node_id: NodeId) -> list[TraceEntry]:
-    """How the steps after a node were chosen, in order."""
-    return [entry for event in of_node(events, DecisionTraceAppended, node_id) for entry in event.data.entries]
 
 
 def completions(events: Log, run_id: RunId) -> list[RunCompletedData]:

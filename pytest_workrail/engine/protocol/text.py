@@ -151,9 +151,6 @@ def _json(value: object) -> str:
     return canonical_bytes(value).decode("utf-8", "replace")
 
 
-# To be raised when the header gains a field beside persona, title and step id.
-TEMPLATE_VERSION = 1
-
 _ADVANCE = (
     "Do the step above, then submit it with continue_workflow: this token and, in `output`, what the step asks for. "
     'If it asks for nothing, add `intent: "advance"`.'
