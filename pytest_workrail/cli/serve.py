@@ -106,7 +106,7 @@ def _serve_engine(args: argparse.Namespace) -> int:
         home = opened.value
     engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
 
-    from pytest_workrail.mcp.server import serve
+    from pytest_workrail.mcp.server import serve  # needs mcp, which is optional
 
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
     serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
@@ -114,7 +114,7 @@ def _serve_engine(args: argparse.Namespace) -> int:
 
 
 def _serve_authoring() -> int:
-    from pytest_workrail.mcp.server import serve
+    from pytest_workrail.mcp.server import serve  # needs mcp, which is optional
 
     serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
     return OK

@@ -8,7 +8,7 @@ scenarios works on any kind.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
 from pytest_workrail.agents.correct import workflow_solver
 from pytest_workrail.coverage.points import (
@@ -26,7 +26,9 @@ from pytest_workrail.coverage.points import (
     ContractSite,
     DimensionSite,
     Evidence,
+    Excluded,
     FragmentSite,
+    GoalKind,
     LoopAsked,
     LoopLeft,
     LoopSite,
@@ -85,61 +87,6 @@ NEVER_STOP: Autonomy = "full_auto_never_stop"
 _ITERATIONS = 12
 
 # ---------------------------------------------------------------------------------------------------------- the kinds
-
-
-class Excluded(NamedTuple):
-    """A point that is no goal, because not all of this can hold where it would show."""
-
-    point: Point
-    scope: ConditionScope
-    wishes: tuple[Wish, ...]
-
-
-class GoalKind:
-    """One kind of goal. Kinds are classes without instances.
-
-    A strong kind is counted only on request: it is what a suite has to show so that few changes of a workflow go
-    unnoticed. `noun` and `plural` name its points in the description of a generated scenario.
-    """
-
-    name: ClassVar[str]
-    noun: ClassVar[str]
-    plural: ClassVar[str]
-    is_strong: ClassVar[bool] = False
-    sites: ClassVar[tuple[type[Site], ...]]
-    evidence: ClassVar[tuple[type[Evidence], ...]]
-    # Whether it depends on what an agent submits.
-    is_answered: ClassVar[bool] = False
-
-    @classmethod
-    def goals(cls, site: Any) -> Iterator[Point | Excluded]:
-        """Yield the points of a site that a run can show, and those that conditions exclude."""
-        raise NotImplementedError
-
-    @classmethod
-    def observed(cls, evidence: Any) -> Iterator[Point]:
-        """Yield the points that a piece of evidence shows."""
-        raise NotImplementedError
-
-    @classmethod
-    def title(cls, count: int) -> str:
-        """Return a number of points in words."""
-        return f"{count} {cls.noun if count == 1 else cls.plural}"
-
-    @classmethod
-    def fits(cls, mode: str, profile: Profile) -> bool:
-        """Return whether a run in this mode can show points of this kind."""
-        return True
-
-    @classmethod
-    def shows_there(cls, point: Point) -> bool:
-        """Return whether a run has to get to the place of a point; some show only when it is passed over."""
-        return True
-
-    @classmethod
-    def shows_on_the_way(cls, point: Point) -> bool:
-        """Return whether a point shows when a step is chosen, not when it is done."""
-        return False
 
 
 def _case(point: Point, scope: ConditionScope, *wishes: Wish) -> Iterator[Point | Excluded]:

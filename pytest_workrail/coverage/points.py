@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from pytest_workrail.agents.agent import Attempt, Choice
 from pytest_workrail.coverage.reach import ConditionScope
@@ -21,10 +21,6 @@ from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment,
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
 from workrail_lint.systems.workrail.solver.search import Wish
-
-if TYPE_CHECKING:
-    from pytest_workrail.coverage.goals import GoalKind
-
 
 # The case of a dimension that an assessment was submitted without.
 LEFT_OUT = "accepted or refused"
@@ -369,3 +365,61 @@ class QuestionSeen:
 Evidence: TypeAlias = (
     ConditionSeen | UnsetSeen | LoopAsked | LoopLeft | NeighbourSeen | Arrival | AttemptSeen | QuestionSeen
 )
+
+
+# ------------------------------------------------------------------------------------------------------ kinds of goals
+
+
+class Excluded(NamedTuple):
+    """A point that is no goal, because not all of this can hold where it would show."""
+
+    point: Point
+    scope: ConditionScope
+    wishes: tuple[Wish, ...]
+
+
+class GoalKind:
+    """One kind of goal. Kinds are classes without instances.
+
+    A strong kind is counted only on request: it is what a suite has to show so that few changes of a workflow go
+    unnoticed. `noun` and `plural` name its points in the description of a generated scenario.
+    """
+
+    name: ClassVar[str]
+    noun: ClassVar[str]
+    plural: ClassVar[str]
+    is_strong: ClassVar[bool] = False
+    sites: ClassVar[tuple[type[Site], ...]]
+    evidence: ClassVar[tuple[type[Evidence], ...]]
+    # Whether it depends on what an agent submits.
+    is_answered: ClassVar[bool] = False
+
+    @classmethod
+    def goals(cls, site: Any) -> Iterator[Point | Excluded]:
+        """Yield the points of a site that a run can show, and those that conditions exclude."""
+        raise NotImplementedError
+
+    @classmethod
+    def observed(cls, evidence: Any) -> Iterator[Point]:
+        """Yield the points that a piece of evidence shows."""
+        raise NotImplementedError
+
+    @classmethod
+    def title(cls, count: int) -> str:
+        """Return a number of points in words."""
+        return f"{count} {cls.noun if count == 1 else cls.plural}"
+
+    @classmethod
+    def fits(cls, mode: str, profile: Profile) -> bool:
+        """Return whether a run in this mode can show points of this kind."""
+        return True
+
+    @classmethod
+    def shows_there(cls, point: Point) -> bool:
+        """Return whether a run has to get to the place of a point; some show only when it is passed over."""
+        return True
+
+    @classmethod
+    def shows_on_the_way(cls, point: Point) -> bool:
+        """Return whether a point shows when a step is chosen, not when it is done."""
+        return False

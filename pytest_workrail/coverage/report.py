@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_workrail.agents.agent import Transcript
-from pytest_workrail.coverage.goals import KINDS, GoalKind, goals, kind_named
+from pytest_workrail.coverage.goals import KINDS, goals, kind_named
 from pytest_workrail.coverage.observe import observe
-from pytest_workrail.coverage.points import Point
+from pytest_workrail.coverage.points import GoalKind, Point
 from pytest_workrail.engine.core.profiles import PROFILES
 from workrail_lint.base.js import Json
 from workrail_lint.base.wording import counted

@@ -18,12 +18,12 @@ from pytest_workrail.coverage.goals import (
     ConsequenceGoal,
     ContractGoal,
     GapGoal,
-    GoalKind,
     LeftOutGoal,
     LevelGoal,
 )
 from pytest_workrail.coverage.points import (
     LEFT_OUT,
+    GoalKind,
     Point,
     consequence_place,
     dimension_place,

@@ -17,11 +17,10 @@ from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import (
     BlockerGoal,
     GapGoal,
-    GoalKind,
     LoopGoal,
 )
 from pytest_workrail.coverage.observe import observe
-from pytest_workrail.coverage.points import Point
+from pytest_workrail.coverage.points import GoalKind, Point
 from pytest_workrail.coverage.reach import LIMIT, REFUSAL_OF_GAP, REFUSALS
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.reasons import LoopLimitReached, UserOnlyDependency

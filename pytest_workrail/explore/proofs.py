@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_workrail.coverage.goals import BlockerGoal, ConditionGoal, Excluded, GoalList, LoopGoal, StepGoal
+from pytest_workrail.coverage.goals import BlockerGoal, ConditionGoal, GoalList, LoopGoal, StepGoal
 from pytest_workrail.coverage.observe import steps_by_place
-from pytest_workrail.coverage.points import Point, place_of
+from pytest_workrail.coverage.points import Excluded, Point, place_of
 from pytest_workrail.coverage.reach import (
     APPROVAL,
     AT_LIMIT,

@@ -168,7 +168,7 @@ def layout(value: Any, indent: str = "") -> str:
 
 def dumps(value: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
     """JSON that people can read: two spaces, one member a line, a line feed at the end."""
-    import orjson
+    import orjson  # only a run that compares or writes goldens needs it
 
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | (orjson.OPT_SORT_KEYS if sort_keys else 0)
     try:
@@ -192,7 +192,7 @@ def encode_file(folded: Mapping[str, Any]) -> bytes:
 
 def says(data: bytes, folded: Mapping[str, Any]) -> bool:
     """Return True if a file is certainly equal to a golden, decided without laying the golden out."""
-    import orjson
+    import orjson  # only a run that compares or writes goldens needs it
 
     try:
         new = orjson.dumps(folded)

@@ -45,7 +45,7 @@ def _lines(text: str) -> list[str]:
 
 def call_at(frame: FrameType) -> Ok[Call] | Err[str]:
     """Return the call that a frame is just making."""
-    from executing import Source
+    from executing import Source  # only an inline golden that is written needs it
 
     executing = Source.executing(frame)
     node = executing.node

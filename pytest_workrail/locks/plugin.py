@@ -141,7 +141,7 @@ def _forget_examples() -> Callable[[], None]:
 
     Returns a function that restores its settings.
     """
-    import hypothesis
+    import hypothesis  # of the tests; slow to import
 
     usual = hypothesis.settings.get_current_profile_name()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_workrail.plugin.options import add_options
+from pytest_workrail.plugin.options import add_options, configure
 from pytest_workrail.run.pytest_session import DESELECTED
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from pytest_workrail.plugin.options import configure
-
     configure(config)
 
 

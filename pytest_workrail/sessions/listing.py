@@ -81,7 +81,7 @@ def _summaries(folder: DataFolder, sessions: list[FoundSession], cache: Cache) -
         kept = cache.get(each.session_id, each.fingerprint)
         summary = None if kept is None else _kept(kept.result.record)
         if summary is None:
-            from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
+            from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise  # not if all are kept
 
             snapshots = snapshots or Snapshots(folder)
             summary = summarise(read_log(folder, each.session_id), snapshots)

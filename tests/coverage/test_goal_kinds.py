@@ -9,8 +9,8 @@ import pytest
 from covered import loop, step, workflow
 
 from pytest_workrail import api
-from pytest_workrail.coverage.goals import KINDS, GoalKind, goals, kind_named
-from pytest_workrail.coverage.points import Evidence, Site
+from pytest_workrail.coverage.goals import KINDS, goals, kind_named
+from pytest_workrail.coverage.points import Evidence, GoalKind, Site
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.runs import plans_for

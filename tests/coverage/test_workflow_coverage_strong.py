@@ -8,9 +8,9 @@ import pytest
 from covered import loop, names, step, workflow
 
 from pytest_workrail import api
-from pytest_workrail.coverage.goals import DecidesGoal, GoalKind, LeftOutGoal, OrderGoal, goals
+from pytest_workrail.coverage.goals import DecidesGoal, LeftOutGoal, OrderGoal, goals
 from pytest_workrail.coverage.observe import observe
-from pytest_workrail.coverage.points import Members, Point
+from pytest_workrail.coverage.points import GoalKind, Members, Point
 from pytest_workrail.engine.core.profiles import REFERENCE
 from workrail_lint.systems.workrail.model.build import unchecked_condition
 

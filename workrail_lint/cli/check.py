@@ -75,6 +75,7 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     _validate_args(args)
+    # Here and below: what only some options or findings need is imported there, since every check pays for the rest.
     if args.watch:
         from workrail_lint.cli.report import least_severity
         from workrail_lint.cli.watch import Changes, watch

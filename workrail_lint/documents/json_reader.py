@@ -126,7 +126,7 @@ class JsonDocument:
     def numbers(self) -> list[NumberLexeme]:
         """Every number as written, in document order."""
         if self._numbers is None:
-            from workrail_lint.documents.json_recovery import parse
+            from workrail_lint.documents.json_recovery import parse  # few rules ask for numbers
 
             self._numbers = parse(_without_bom(self.text), PARITY_DEPTH).numbers
         return self._numbers
@@ -179,7 +179,7 @@ def _read_into(document: JsonDocument, max_depth: int, most_problems: int) -> No
     clean = _read_clean(text, document)
     if clean:
         return
-    from workrail_lint.documents.json_recovery import parse
+    from workrail_lint.documents.json_recovery import parse  # only for text that is no clean JSON
 
     parsed = parse(text, max_depth, most_problems)
     document.value = parsed.value

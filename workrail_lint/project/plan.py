@@ -68,6 +68,7 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
     extra: tuple[Rule, ...] = ()
     problems: list[str] = []
     if plugins := config.strings("plugins"):
+        # Here and below: what only some projects need is imported there, since every check pays for the rest.
         from workrail_lint.project.plugins import load_plugins
 
         loaded = load_plugins(plugins, KnownRules(systems)())

@@ -255,7 +255,7 @@ _shared_plan: Plan | None = None
 
 def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome]:
     """Check files in several processes. The plan is inherited, not sent: it holds the whole catalog."""
-    from workrail_lint.base.pools import can_fork, forked_pool
+    from workrail_lint.base.pools import can_fork, forked_pool  # not for few files
 
     if not can_fork():
         return [check_and_keep(file, plan) for file in files]
@@ -288,7 +288,7 @@ class _Sent:
 
 
 def _check_chunk(files: list[Found]) -> list[FileOutcome | _Sent]:
-    from workrail_lint.project.cache import encoded
+    from workrail_lint.project.cache import encoded  # only several processes exchange results
 
     assert _shared_plan is not None
     sent: list[FileOutcome | _Sent] = []

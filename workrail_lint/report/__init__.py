@@ -52,6 +52,6 @@ def render(name: str, data: ReportData) -> str:
 
 def render_statistics(name: str, data: ReportData) -> str:
     """Return the number of findings of each rule: a table, or JSON if the format is JSON."""
-    from workrail_lint.report import statistics
+    from workrail_lint.report import statistics  # few reports have them
 
     return statistics.as_json(data) if name in ("json", "jsonl") else statistics.as_table(data)

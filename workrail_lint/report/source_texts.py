@@ -77,7 +77,7 @@ class Sources:
         if document is None or finding.fix is None:
             return ()
         if finding.path not in self._editors:
-            from workrail_lint.documents.json_edit import Editor
+            from workrail_lint.documents.json_edit import Editor  # only fixes that are shown need it
 
             self._editors[finding.path] = Editor(document)
         return self._editors[finding.path].edits(finding.fix)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workrail_lint.systems.base import LazySystem, Manifest, System, read_manifest
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.scenario.system import ScenarioSystem
+    from workrail_lint.systems.scenario.system import ScenarioSystem  # most checks play none
 
 # In the order in which files are offered to them: a named file of no other kind is a workflow.
 _NAMES = ("scenario", "team", "blocks", "workrail")
@@ -44,7 +44,7 @@ def known_systems() -> tuple[System, ...]:
 @cache
 def scenario_system(others: tuple[System, ...] = ()) -> ScenarioSystem:
     """The system of scenario files, for those who play them; `others` are systems that plugins bring."""
-    from workrail_lint.systems.scenario.system import ScenarioSystem
+    from workrail_lint.systems.scenario.system import ScenarioSystem  # most checks play none
 
     system = ScenarioSystem()
     system.peers = (*others, *known_systems())

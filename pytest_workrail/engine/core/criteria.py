@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NoReturn
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.conditions import Context, Expansion, combination, deciding_operator, evaluate, fold
-from pytest_workrail.engine.core.outputs import TIME_LIMIT_SECONDS, Validation
 from pytest_workrail.engine.model.step_keys import utf8_prefix
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
@@ -18,11 +19,21 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.criteria_schema import problems
 
+# How long the patterns in the criteria of one step may take.
+TIME_LIMIT_SECONDS = 30.0
 MAX_LINES = 25
 MAX_BYTES = 4096
 _MAX_SCHEMA_BYTES = 512
 # Deeper compositions are not told: no reader could follow them.
 _MAX_DEPTH = 20
+
+
+class Validation(Struct, frozen=True):
+    """Whether a submission is valid, and what to say about it."""
+
+    valid: bool
+    issues: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
 
 
 def criteria_lines(criteria: object) -> list[str]:
@@ -305,7 +316,7 @@ def _validates(schema: object, value: Any, seconds: float) -> bool:
 @lru_cache(maxsize=8)
 def _validator_class(seconds: float) -> Any:
     """Draft 7 with ECMAScript patterns under a time limit."""
-    import jsonschema
+    import jsonschema  # slow to import, and few criteria have a schema
     from jsonschema.exceptions import ValidationError
 
     def pattern(_: Any, expected: str, instance: Any, __: Any) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context
+from pytest_workrail.engine.core.criteria import TIME_LIMIT_SECONDS, Validation, evaluate_criteria
 from pytest_workrail.engine.core.index import (
     ASSESSMENT,
     ASSESSMENT_KIND,
@@ -66,17 +67,6 @@ from workrail_lint.systems.workrail.model.workflow import (
     AssessmentDefinition,
     AssessmentDimension,
 )
-
-# How long the patterns in the criteria of one step may take.
-TIME_LIMIT_SECONDS = 30.0
-
-
-class Validation(Struct, frozen=True):
-    """Whether a submission is valid, and what to say about it."""
-
-    valid: bool
-    issues: tuple[str, ...] = ()
-    suggestions: tuple[str, ...] = ()
 
 
 class ReportedDivergence(Struct, frozen=True):
@@ -459,8 +449,6 @@ class OutputValidator:
             fired = followups(asked.consequences, recorded)
         prose: Validation | None = None
         if step.criteria is not None and submission.notes:
-            from pytest_workrail.engine.core.criteria import evaluate_criteria
-
             evaluated = evaluate_criteria(step.criteria, submission.notes, context, self._time_limit)
             if isinstance(evaluated, Err):
                 return Judgement(step.id, NotRequired(), _EVALUATION_FAILED, False, recorded, (), True)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE
 from pytest_workrail.engine.core.interpreter import Question, Running, Selection, find_question, loop_question, state_of
 from pytest_workrail.engine.core.modes import (
@@ -36,7 +37,6 @@ from pytest_workrail.engine.core.outputs import (
     Missing,
     ReportedDivergence,
     Submission,
-    Validation,
     capability_reasons,
     divergences,
     observations,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context
+from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.interpreter import snapshot_of, state_of
 from pytest_workrail.engine.core.modes import is_autonomous
 from pytest_workrail.engine.core.outcomes import Passed, skipped_list
@@ -16,7 +17,6 @@ from pytest_workrail.engine.core.outputs import (
     Judgement,
     Missing,
     Submission,
-    Validation,
     stored_artifacts,
     stored_notes,
     stored_validation,

@@ -90,7 +90,7 @@ _needle = _haystack
 
 
 def _matches(value: object, pattern: object) -> bool | None:
-    from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
+    from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern  # few conditions have a pattern
 
     compiled = compile_pattern(js.text(pattern), "i")
     if isinstance(compiled, Err):

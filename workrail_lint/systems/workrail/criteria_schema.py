@@ -26,7 +26,7 @@ def problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _shape_problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
-    from jsonschema import Draft7Validator
+    from jsonschema import Draft7Validator  # slow to import, and few criteria have a schema
 
     try:
         errors = Draft7Validator(Draft7Validator.META_SCHEMA).iter_errors(schema)

@@ -251,7 +251,7 @@ def _check_bindings(path: str, data: bytes | str) -> FileResult:
 
 
 def _check_catalog(path: str, data: bytes | str) -> FileResult:
-    from workrail_lint.systems.workrail.catalog.checks import check_document
+    from workrail_lint.systems.workrail.catalog.checks import check_document  # few projects have a catalog
 
     document = read_json(data, max_bytes=None)
     findings = [reader_finding(problem, document.source, None, cut=False) for problem in document.problems]

@@ -102,7 +102,7 @@ def satisfy(
     positive: Iterable[Node | None], negative: Iterable[Node | None] = (), values: Mapping[str, Values] = _EMPTY
 ) -> Answer:
     """Is there an assignment under which all of `positive` hold and none of `negative` does?"""
-    from workrail_lint.systems.workrail.solver.search import Solver
+    from workrail_lint.systems.workrail.solver.search import Solver  # most questions are answered without a search
 
     wanted = [*((node, True) for node in positive), *((node, False) for node in negative)]
     return Solver().decide(wanted, values=values)

@@ -255,9 +255,10 @@ class CompiledWorkflow:
 
     @cached_property
     def ir(self) -> dict[str, Any]:
-        from workrail_lint.systems.workrail.compiler.ir import render_ir
+        from workrail_lint.systems.workrail.compiler.ir import render_ir  # a check needs no IR
 
-        return render_ir(self.definition, self._resolved, self._executable, self.catalog, self.side, self.warnings)
+        nodes, index, bound = self._executable.nodes, self._executable.lookup, self._resolved.bound
+        return render_ir(self.definition, nodes, index, bound, self.catalog, self.side, self.warnings)
 
     @cached_property
     def program(self) -> Program:
@@ -291,6 +292,7 @@ class CompiledWorkflow:
         self, mode: HashMode | None = None, references: list[dict[str, Any]] | None = None
     ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
         """The snapshot the public engine would pin, or why it rejects the workflow; without a mode the pinned one."""
+        # A check needs no snapshot, and what makes one runs the passes of this module again.
         from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
 
         if self.engine_errors:

@@ -9,9 +9,9 @@ from workrail_lint.base.canonical import digest
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compat import SideModel
-from workrail_lint.systems.workrail.compiler.compiled import Executable, Resolved
-from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, RawStep
-from workrail_lint.systems.workrail.compiler.steps import Loop
+from workrail_lint.systems.workrail.compiler.nodes import Injection, Node, Nodes, RawStep
+from workrail_lint.systems.workrail.compiler.steps import Loop, LoopIndex
+from workrail_lint.systems.workrail.compiler.tokens import Bound
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import (
     Condition,
@@ -30,17 +30,15 @@ _TOP_OPTIONAL = ("about", "recommendedPreferences", "modelTier", "metricsProfile
 
 def render_ir(
     definition: dict[str, Any],
-    resolved: Resolved,
-    executable: Executable,
+    nodes: Nodes,
+    index: LoopIndex,
+    bound: Bound,
     catalog: Catalog,
     side: SideModel | None,
     warnings: list[tuple[str, str]],
 ) -> dict[str, Any]:
-    index = executable.lookup
     steps = [
-        _loop(index.loops[node.id]) if node.is_loop else _step(node)
-        for node in executable.nodes
-        if node.id not in index.body_ids
+        _loop(index.loops[node.id]) if node.is_loop else _step(node) for node in nodes if node.id not in index.body_ids
     ]
     ir: dict[str, Any] = {
         "format": FORMAT,
@@ -55,7 +53,7 @@ def render_ir(
         "functions": definition.get("functionDefinitions", []),
         "conditions": sorted(side.conditions, key=lambda c: str(c.get("id"))) if side else [],
         "steps": steps,
-        "bindings": {"resolved": resolved.bound.resolved, "overrides": resolved.bound.overrides},
+        "bindings": {"resolved": bound.resolved, "overrides": bound.overrides},
         "warnings": [
             {"code": code, "pointer": pointer}
             for code, pointer in sorted(warnings, key=lambda w: (pointers.sort_key(w[1]), w[0]))

@@ -63,7 +63,7 @@ def ir_problem(ir: dict[str, Any]) -> str | None:
 
 def program_model(ir: dict[str, Any]) -> Program:
     """Return the typed form of an IR that the compiler made, or that was checked with `ir_problem`."""
-    from workrail_lint.systems.workrail.model.ir import Program
+    from workrail_lint.systems.workrail.model.ir import Program  # a check needs no IR
 
     model: Program = Build().root(Program, ir)
     return model

@@ -112,14 +112,14 @@ class WorkflowContext:
     @cached_property
     def analysis(self) -> Analysis:
         """Return control flow, variables and values, computed once for all rules."""
-        from workrail_lint.systems.workrail.analysis.analysis import analyse
+        from workrail_lint.systems.workrail.analysis.analysis import analyse  # few rules ask for it
 
         return analyse(self.whole, self.catalog, compiled=self.compiled, path=self.path, is_routine=self.is_routine)
 
     @cached_property
     def verdicts(self) -> dict[str, list[Verdict]]:
         """Return what the analysis finds wrong, by the name of the rule that reports it."""
-        from workrail_lint.systems.workrail.rules.condition_verdicts import verdicts  # and the solver with it
+        from workrail_lint.systems.workrail.rules.condition_verdicts import verdicts  # it reads this context
 
         return verdicts(self)
 
