@@ -188,7 +188,7 @@ def _project_scenarios(folder: str) -> Ok[ScenarioSystem] | Err[str]:
     plugins = config.value.strings("plugins")
     if not plugins:
         return Ok(scenario_system())
-    from workrail_lint.project.plugins import load_plugins
+    from workrail_lint.project.plugins import load_plugins  # only a project with plugins needs it
 
     loaded = load_plugins(plugins)
     return Err(loaded.problems[0]) if loaded.problems else Ok(scenario_system(tuple(loaded.systems)))
