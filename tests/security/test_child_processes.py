@@ -137,7 +137,7 @@ def test_a_child_can_be_ended_from_outside() -> None:
 def test_a_pool_leaves_the_variables_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.setenv("PYTHONPATH", "relative")
-    with spawned_pool(1, int) as pool:
+    with spawned_pool(1) as pool:
         assert pool.submit(os.getenv, "PYTHONSAFEPATH").result() == "1"
         assert pool.submit(os.getenv, "PYTHONPATH").result() == ""
     assert "PYTHONSAFEPATH" not in os.environ

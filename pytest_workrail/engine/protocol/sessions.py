@@ -46,7 +46,6 @@ from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.catalog.catalog import load_core
-from workrail_lint.systems.workrail.compile import compile_pin
 from workrail_lint.systems.workrail.model.build import ir_problem
 from workrail_lint.systems.workrail.model.ir import Program as Definition
 from workrail_lint.systems.workrail.model.ir import ProgramStep
@@ -175,6 +174,9 @@ def _decoded(raw: bytes) -> Ok[tuple[dict[str, Any], WorkflowHash]] | Err[ToolEr
 
 def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
     """Return a pin of the public engine as an IR, so that its sessions can be viewed and continued here."""
+    # The engine runs an IR; only sessions of the public engine need the compiler.
+    from workrail_lint.systems.workrail.compile import compile_pin
+
     compiled = compile_pin(pin)
     if isinstance(compiled, Err):
         message = f"The workflow this run was started with can't run here: {compiled.error}."
