@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def main(arguments: list[str]) -> int:
     files: list[Path] = []
     for name in args.folders:
         folder = Path(name)
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise UsageError(f"there is no folder {printable(name)}")
         files += sorted(folder.rglob(FILE))
     if not files:

@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     paths = [Path(path) for path in args.paths]
-    absent = [path for path in paths if not path.exists() and not pending.pending_of(path).exists()]
+    absent = [path for path in paths if not os.path.exists(path) and not os.path.exists(pending.pending_of(path))]
     if absent:
         raise UsageError(f"there is no {printable(str(absent[0]))}")
     match args.command:
@@ -116,12 +116,12 @@ def _files(paths: list[Path], ending: str) -> list[Path]:
 
 def _found(paths: list[Path], ending: str) -> Iterator[Path]:
     for path in map(_goldens_of, paths):
-        if path.is_dir():
+        if os.path.isdir(path):
             for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ending):
                 yield from (folder / name for name in names)
         elif path.name.endswith(ending):
             yield path
-        elif path.name.endswith(ENDING) and pending.pending_of(path).exists():
+        elif path.name.endswith(ENDING) and os.path.exists(pending.pending_of(path)):
             yield pending.pending_of(path)
 
 

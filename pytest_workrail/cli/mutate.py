@@ -104,7 +104,7 @@ def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: 
             for path in write_missing(workflow, folder, judged):
                 err(f"workrail-test mutate: wrote {printable(shown_path(path))}")
     if args.html is not None:
-        write_output(args.html, report.html_page(reports).encode())
+        write_output(args.html, report.mutation_page(reports).encode())
     if args.report is not None:
         files = {
             shown_path(workflow.path): report.stryker_file(workflow.text, workflow.compiled, judged)

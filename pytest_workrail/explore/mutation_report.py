@@ -29,6 +29,7 @@ from pytest_workrail.explore.mutation_verdicts import (
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.base.html import html_page
 from workrail_lint.base.js import Json
 from workrail_lint.base.terminal import one_line
 from workrail_lint.documents.json_reader import JsonDocument
@@ -397,11 +398,10 @@ def stryker_report(files: dict[str, dict[str, Any]]) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------------------------- HTML
 
 
-def html_page(reports: Sequence[dict[str, Any]]) -> str:
+def mutation_page(reports: Sequence[dict[str, Any]]) -> str:
     """Return one self-contained page of all workflows: scores and survivors."""
     parts = [
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>Mutation report</title>",
-        f"<style>{_STYLE}</style><h1>Mutation report</h1>",
+        "<h1>Mutation report</h1>",
         "<table><tr><th>workflow<th>score<th>mutants<th>killed<th>survived<th>inert</tr>",
     ]
     for report in reports:
@@ -417,7 +417,7 @@ def html_page(reports: Sequence[dict[str, Any]]) -> str:
                 for each in report["survived"]
             ]
             parts.append("</ul>")
-    return "\n".join(parts) + "\n"
+    return html_page("Mutation report", _STYLE, "\n".join(parts) + "\n")
 
 
 def _text(text: str) -> str:

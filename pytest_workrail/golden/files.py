@@ -228,8 +228,8 @@ def remove_leftovers(folder: Path) -> list[str]:
 
 def unwritable(path: Path) -> Path | None:
     """Return the folder that keeps a file from being written, if the permissions say so."""
-    existing = next((folder for folder in path.parents if folder.exists()), None)
-    if existing is None or (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
+    existing = next((folder for folder in path.parents if os.path.exists(folder)), None)
+    if existing is None or (os.path.isdir(existing) and os.access(existing, os.W_OK | os.X_OK)):
         return None
     return existing
 

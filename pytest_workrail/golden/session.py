@@ -97,7 +97,7 @@ class GoldenSession:
         self._is_verbose = config.getoption("verbose") > 1
         named = [self._here / argument for argument in config.args]
         # Only a whole folder can tell which of its goldens nobody claims.
-        self._folders = tuple(named) if all(path.is_dir() for path in named) else ()
+        self._folders = tuple(named) if all(os.path.isdir(path) for path in named) else ()
         self._skipped_folders = tuple(config.getini("norecursedirs"))
 
     def match(

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_workrail.golden.diff import Difference, Group, headline, pieces
 from pytest_workrail.golden.files import ENDING, FOLDER
 from pytest_workrail.golden.pending import PendingChanges
+from workrail_lint.base.html import html_page
 from workrail_lint.base.terminal import Style, printable
 from workrail_lint.base.wording import counted
 
@@ -167,15 +168,12 @@ def page(changes: PendingChanges, groups: Sequence[Group]) -> str:
     )
     others = [each for each in changes.proposals if each.problem]
     remarks = "".join(f"<li><code>{_text(each.name)}</code>: {_text(each.problem)}</li>" for each in others)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{title}</title><style>{_STYLE}</style></head><body>\n<h1>{title}</h1>\n<nav><ol>{contents}</ol></nav>\n"
+    body = (
+        f"\n<h1>{title}</h1>\n<nav><ol>{contents}</ol></nav>\n"
         + "\n".join(map(_section, groups))
-        + (f"<section><h2>Can't be accepted</h2><ul>{remarks}</ul></section>" if remarks else "")
-        + "\n</body></html>\n"
+        + (f"<section><h2>Can't be accepted</h2><ul>{remarks}</ul></section>\n" if remarks else "\n")
     )
+    return html_page(title, _STYLE, body)
 
 
 def _section(group: Group) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from typing import Any
 
 import anyio
@@ -27,15 +28,70 @@ from workrail_lint.base.version import VERSION
 NAME = "workrail-lint"
 # How long the answers to calls may take that were made before the client left: it may have cancelled them.
 _LAST_ANSWERS_SECONDS = 2.0
+# How long a call may still take after the process was told to end.
+_LAST_CALL_SECONDS = 0.75
 _INTERRUPTED = 130
 
 
 def serve(tools: Toolset) -> None:
     """Serve until the client leaves or the process is told to end."""
-    anyio.run(_serve, tools)
+    calls = _Calls(tools)
+    wanted = [signal.SIGTERM, signal.SIGINT] if os.name == "nt" else [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
+    for number in wanted:
+        signal.signal(number, calls.on_signal)
+    anyio.run(_serve, calls)
 
 
-def server_of(tools: Toolset) -> Server[Any]:
+class _Calls:
+    """Calls tools one after the other, and ends the process when it is told to: a client that ends it leaves too.
+
+    A signal waits for the call that is being made, so that nothing is cut short, but not for long. A session on disk
+    survives even that.
+    """
+
+    def __init__(self, tools: Toolset) -> None:
+        self.tools = tools
+        self._is_busy = False
+        self._timer: threading.Timer | None = None  # runs once the process was told to end
+        self._code = 0
+
+    def call(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        self._is_busy = True
+        try:
+            return self.tools.call(name, arguments)
+        finally:
+            self._is_busy = False
+            if self._timer is not None:
+                self._timer.cancel()
+                self.end()
+
+    def on_signal(self, number: int, _frame: object) -> None:
+        self._code = _INTERRUPTED if number == signal.SIGINT else 0
+        if not self._is_busy:
+            self.end()
+        elif self._timer is None:
+            self._timer = threading.Timer(_LAST_CALL_SECONDS, self._exit, ("during a call, which is not answered",))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def leave(self) -> None:
+        """The client is gone."""
+        self._is_busy = True
+        self.tools.leave()
+
+    def end(self) -> None:
+        """Leave at once: a thread still waits for the next line of stdin, and an orderly end would wait for it."""
+        self.leave()
+        self._exit("between two calls")
+
+    def _exit(self, moment: str) -> None:
+        if self._code == _INTERRUPTED:
+            err(f"workrail-test: interrupted {moment}; every answer that was sent is kept")
+            sys.stderr.flush()
+        os._exit(self._code)
+
+
+def _server_of(calls: _Calls) -> Server[Any]:
     """Return the server without a transport."""
     listed = [
         types.Tool(
@@ -50,7 +106,7 @@ def server_of(tools: Toolset) -> Server[Any]:
                 open_world_hint=False,
             ),
         )
-        for spec in tools.specs
+        for spec in calls.tools.specs
     ]
     known = [tool.name for tool in listed]
 
@@ -61,12 +117,12 @@ def server_of(tools: Toolset) -> Server[Any]:
         if params.name not in known:
             message = f"There is no tool '{params.name}'; the tools are {', '.join(known)}."
             raise MCPError(code=types.INVALID_PARAMS, message=message)
-        return _result(tools.call(params.name, params.arguments or {}))
+        return _result(calls.call(params.name, params.arguments or {}))
 
     return Server(
         NAME,
         version=VERSION,
-        instructions=tools.instructions,
+        instructions=calls.tools.instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
@@ -93,37 +149,17 @@ def _sendable(value: Any) -> Any:
             return value
 
 
-async def _serve(tools: Toolset) -> None:
-    server = server_of(tools)
-    async with anyio.create_task_group() as group:
-        group.start_soon(_leave_on_signal, tools)
-        async with stdio_server() as (incoming, outgoing):
-            wire = _Wire()
-            try:
-                await wire.run(server, incoming, outgoing)
-            except anyio.get_cancelled_exc_class():
-                wire.is_broken = True  # the transport gave up: nobody reads the answers any more
-            if wire.is_broken:
-                _end(tools)
-        group.cancel_scope.cancel()
-    tools.leave()
-
-
-def _end(tools: Toolset, code: int = 0) -> None:
-    """Leave at once: a thread still waits for the next line of stdin, and an orderly end would wait for it."""
-    tools.leave()
-    if code == _INTERRUPTED:
-        err("workrail-test: interrupted between two calls; every answer that was sent is kept")
-        sys.stderr.flush()
-    os._exit(code)
-
-
-async def _leave_on_signal(tools: Toolset) -> None:
-    """A client that ends the process leaves too. Between calls, so nothing is cut short."""
-    wanted = [signal.SIGTERM] if os.name == "nt" else [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
-    with anyio.open_signal_receiver(*wanted) as signals:
-        async for each in signals:
-            _end(tools, _INTERRUPTED if each == signal.SIGINT else 0)
+async def _serve(calls: _Calls) -> None:
+    server = _server_of(calls)
+    async with stdio_server() as (incoming, outgoing):
+        wire = _Wire()
+        try:
+            await wire.run(server, incoming, outgoing)
+        except anyio.get_cancelled_exc_class():
+            wire.is_broken = True  # the transport gave up: nobody reads the answers any more
+        if wire.is_broken:
+            calls.end()
+    calls.leave()
 
 
 class _Wire:

@@ -21,6 +21,7 @@ from workrail_lint.api import check_text
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.report.rule_docs import page, rules
 from workrail_lint.systems.workrail.compile import compile_workflow
@@ -275,7 +276,7 @@ class AuthoringTools:
             return Err("`path` is not a valid path.")
         if not path.is_relative_to(self._root):
             return Err("`path` leads out of the project; only its own files are read.")
-        return Ok(path) if path.is_file() else Err(f"There is no file {name} in the project.")
+        return Ok(path) if os.path.isfile(path) else Err(f"There is no file {quoted(name, 200)} in the project.")
 
 
 def _authoring_schema(name: str) -> dict[str, Any]:

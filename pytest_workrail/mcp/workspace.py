@@ -7,6 +7,7 @@ no process, and the same answer everywhere.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,13 +68,13 @@ class DiskWorkspace:
 
 
 def _repository(folder: Path) -> Path | None:
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    return next((each for each in (folder, *folder.parents) if os.path.exists(each / ".git")), None)
 
 
 def _git_folder(root: Path) -> Path | None:
     """Return the folder with the repository's data; in a worktree a file names it."""
     marker = root / ".git"
-    if marker.is_dir():
+    if os.path.isdir(marker):
         return marker
     named = _read(marker)
     return root / named.removeprefix("gitdir:").strip() if named.startswith("gitdir:") else None

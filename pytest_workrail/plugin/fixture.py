@@ -142,4 +142,4 @@ class Workrail:
 
     def _located(self, path: Path) -> Path:
         beside = self._folder / path
-        return beside if beside.exists() else self._config.rootpath / path
+        return beside if os.path.exists(beside) else self._config.rootpath / path

@@ -205,7 +205,7 @@ def _is_within(folder: Path, roots: Iterable[Path]) -> bool:
 
 def _names_something(pattern: str, root: Path) -> bool:
     if _WILDCARD.search(pattern) is None:
-        return (root / pattern).is_file()
+        return os.path.isfile(root / pattern)
     folder = _folder(pattern, root)
     # A whole project is not searched for the sake of a warning.
     return folder == root or any(fnmatch(path.relative_to(root).as_posix(), pattern) for path in folder.rglob("*.json"))

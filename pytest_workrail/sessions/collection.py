@@ -25,7 +25,7 @@ def session_folders(config: pytest.Config) -> list[Path]:
 def add_to_arguments(config: pytest.Config) -> None:
     """Have the folders collected where no paths were given: a session that no run replays would test nothing."""
     for folder in session_folders(config):
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             text = one_line(f"{SESSIONS}: there is no folder {folder.name}")
             config.issue_config_time_warning(pytest.PytestConfigWarning(text), stacklevel=2)
         elif config.args_source is pytest.Config.ArgsSource.TESTPATHS:

@@ -208,7 +208,7 @@ def record(
         return Err(run.unplayable)
     name = scenario_name(run.story)
     target = folder / f"{name}{SCENARIO_ENDING}"
-    if target.exists() and not force:
+    if os.path.exists(target) and not force:
         return Err(f"{target.name} exists already; --force replaces it")
     if workflow is None:
         workflow = folder / "workflows" / workflow_file_name(run)

@@ -19,6 +19,7 @@ from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.story import Advance, Story, stories
+from workrail_lint.base.html import html_page
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
@@ -307,13 +308,7 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } .bad { color: va
 
 
 def _page(title: str, body: str) -> str:
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body>\n<h1>{_text(title)}</h1>\n{body}\n"
-        "</body></html>\n"
-    )
+    return html_page(title, _STYLE, f"\n<h1>{_text(title)}</h1>\n{body}\n")
 
 
 def story_page(session_id: str, stories: list[list[str]]) -> str:

@@ -59,7 +59,7 @@ def test_each_tool_answers_and_nothing_is_written(tools: AuthoringTools, tmp_pat
         ("check", {"path": "notes.json", "text": "{}"}, "either `path` or `text`"),
         ("check", {"path": "../secret.json"}, "leads out of the project"),
         ("check", {"path": "link.json"}, "leads out of the project"),
-        ("check", {"path": "none.json"}, "There is no file none.json"),
+        ("check", {"path": "none.json"}, "There is no file 'none.json'"),
         ("check", {"path": "\0"}, "path"),
         ("check", {"text": "{}", "target": "moon"}, "`target` must be engine or ir"),
         ("compile", {"file": "notes.json"}, "compile takes no `file`"),

@@ -113,6 +113,8 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
 
 def _is_inside(folder: str, root: str) -> bool:
     """Return whether a folder, which need not be there, lies in another one, and no link leads to it."""
+    if "\0" in folder:
+        return False
     real, top = os.path.realpath(folder), os.path.realpath(root)
     return real.startswith(os.path.join(top, "")) and real == os.path.join(top, os.path.relpath(folder, root))
 

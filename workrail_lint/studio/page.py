@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from base64 import b64encode
-from hashlib import sha256
-from html import escape
 from typing import Any
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.terminal import one_line
+from workrail_lint.base.html import html_page
 
 _WEB = os.path.join(os.path.dirname(__file__), "web")
 # In the order in which they need each other.
@@ -27,22 +24,12 @@ def page(data: dict[str, Any], title: str) -> str:
     """The whole page as text. The same data gives the same bytes."""
     script, style = _script(), _INDENTATION.sub("", read_shipped(os.path.join(_WEB, "style.css")).decode())
     # A watched page looks at its own file in a frame; no other page loads anything.
-    frames = "frame-src file: 'self'; " if data.get("watched") else ""
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; {frames}"
-        "base-uri 'none'; form-action 'none'"
-    )
-    name = escape(one_line(title))
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="referrer" content="no-referrer">'
-        f'<title>{name} - studio</title><style>{style}</style></head><body><div id="app"></div>'
-        "<noscript>This page needs JavaScript. It loads nothing from the network.</noscript>"
+    frames = "file: 'self'" if data.get("watched") else ""
+    body = (
+        '<div id="app"></div><noscript>This page needs JavaScript. It loads nothing from the network.</noscript>'
         f'<script type="application/json" id="data">{script_json(data)}</script>'
-        f"<script>{script}</script></body></html>\n"
     )
+    return html_page(f"{title} - studio", style, body, script=script, frames=frames)
 
 
 def script_json(data: Any) -> str:
@@ -58,7 +45,3 @@ def _script() -> str:
         text = read_shipped(os.path.join(_WEB, f"{name}.js")).decode()
         parts.append(_EXPORT.sub("", _INDENTATION.sub("", _IMPORT.sub("", _COMMENT.sub("", text)))))
     return f'"use strict";(() => {{\n{"".join(parts)}\n}})();\n'
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any, NoReturn
 
 from msgspec import Struct
@@ -13,14 +13,15 @@ from pytest_workrail.engine.core.conditions import Context, Expansion, combinati
 from pytest_workrail.engine.model.step_keys import utf8_prefix
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
-from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.ecma_regex import compile_pattern, shared_time
 from workrail_lint.base.js import Json
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.criteria_schema import problems
 
-# How long the patterns in the criteria of one step may take.
-TIME_LIMIT_SECONDS = 30.0
+# How long the patterns that one call searches may take. The public engine allows 30 seconds, which would hold up a whole
+# server; a pattern that needs two seconds needs the 30 too for a slightly longer text.
+TIME_LIMIT_SECONDS = 2.0
 MAX_LINES = 25
 MAX_BYTES = 4096
 _MAX_SCHEMA_BYTES = 512
@@ -141,13 +142,14 @@ def evaluate_criteria(
     """
     if criteria is None or criteria == []:
         return Ok(Validation(False, (_NO_OUTPUT,), (_GIVE_OUTPUT,)) if js.is_blank(text) else Validation(True))
-    evaluator = _RuleEvaluator(text, context, time_limit / max(1, _count_patterns(criteria)))
+    evaluator = _RuleEvaluator(text, context)
     try:
-        if isinstance(criteria, list) or _is_rule(criteria):
-            rules = [_listed_rule(rule) for rule in criteria] if isinstance(criteria, list) else [criteria]
-            return Ok(_rules_validation([(rule, list(evaluator.issues(rule))) for rule in rules]))
-        if evaluator.holds(criteria):
-            return Ok(Validation(True))
+        with shared_time(time_limit):
+            if isinstance(criteria, list) or _is_rule(criteria):
+                rules = [_listed_rule(rule) for rule in criteria] if isinstance(criteria, list) else [criteria]
+                return Ok(_rules_validation([(rule, list(evaluator.issues(rule))) for rule in rules]))
+            if evaluator.holds(criteria):
+                return Ok(Validation(True))
     except _EvaluationError as error:
         return Err(str(error))
     return Ok(Validation(False, (_COMPOSITION_FAILED,), (_REVIEW,)))
@@ -172,30 +174,12 @@ def _is_rule(node: object) -> bool:
     return isinstance(node, dict) and "type" in node
 
 
-def _count_patterns(criteria: object) -> int:
-    """How many searches share the time there is."""
-    count = 0
-    stack = [criteria]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, list):
-            stack.extend(node)
-        elif isinstance(node, str):
-            count += 1
-        elif _is_rule(node):
-            count += node["type"] in ("regex", "schema")  # type: ignore[index]
-        elif isinstance(node, dict):
-            stack.extend(node.values())
-    return count
-
-
 class _RuleEvaluator:
     """Applies rules to one text."""
 
-    def __init__(self, text: str, context: Context, seconds: float) -> None:
+    def __init__(self, text: str, context: Context) -> None:
         self._text = text
         self._context = context
-        self._seconds = seconds
 
     def holds(self, composition: object) -> bool:
         value = fold(composition, self._expand)
@@ -240,7 +224,7 @@ class _RuleEvaluator:
     def _matches(self, rule: dict[str, Any]) -> bool:
         if "pattern" not in rule:
             return True
-        return _search(js.text(rule["pattern"]), js.text(rule.get("flags", "")), self._text, self._seconds)
+        return _search(js.text(rule["pattern"]), js.text(rule.get("flags", "")), self._text)
 
     def _fits(self, schema: object) -> bool:
         if schema is None:
@@ -256,14 +240,14 @@ class _RuleEvaluator:
                 inner = None
             if isinstance(inner, dict | list):
                 value = inner
-        return _validates(schema, value, self._seconds)
+        return _validates(schema, value)
 
 
-def _search(pattern: str, flags: str, text: str, seconds: float) -> bool:
+def _search(pattern: str, flags: str, text: str) -> bool:
     compiled = compile_pattern(pattern, flags)
     if isinstance(compiled, Err):
         raise _EvaluationError(f"invalid pattern: {compiled.error}")
-    matched = compiled.value.search(text, seconds)
+    matched = compiled.value.search(text)
     if isinstance(matched, Err):
         raise _EvaluationError("the pattern took too long")
     return matched.value
@@ -296,7 +280,7 @@ def _expects_container(schema: object) -> bool:
     return False
 
 
-def _validates(schema: object, value: Any, seconds: float) -> bool:
+def _validates(schema: object, value: Any) -> bool:
     from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
     if not isinstance(schema, dict | bool):
@@ -306,28 +290,28 @@ def _validates(schema: object, value: Any, seconds: float) -> bool:
         raise _EvaluationError(f"invalid schema at '{pointer}': {problem}")
     try:
         # A registry of its own, with the meta-schemas: a reference to elsewhere is an error, never a download.
-        return bool(_validator_class(seconds)(schema, registry=REGISTRY).is_valid(value))
+        return bool(_validator_class()(schema, registry=REGISTRY).is_valid(value))
     except _EvaluationError:
         raise
     except Exception as error:  # a schema that refers to itself without end
         raise _EvaluationError(f"the schema can't be evaluated: {type(error).__name__}") from error
 
 
-@lru_cache(maxsize=8)
-def _validator_class(seconds: float) -> Any:
+@cache
+def _validator_class() -> Any:
     """Draft 7 with ECMAScript patterns under a time limit."""
     import jsonschema  # slow to import, and few criteria have a schema
     from jsonschema.exceptions import ValidationError
 
     def pattern(_: Any, expected: str, instance: Any, __: Any) -> Iterator[Any]:
-        if isinstance(instance, str) and not _search(expected, "u", instance, seconds):
+        if isinstance(instance, str) and not _search(expected, "u", instance):
             yield ValidationError("does not match the pattern")
 
     def pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any, _: Any) -> Iterator[Any]:
         if isinstance(instance, dict):
             for expected, subschema in patterns.items():
                 for name, member in instance.items():
-                    if _search(expected, "u", name, seconds):
+                    if _search(expected, "u", name):
                         yield from validator.descend(member, subschema)
 
     return jsonschema.validators.extend(  # type: ignore[no-untyped-call]

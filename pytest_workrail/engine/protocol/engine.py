@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from pytest_workrail.engine.core.criteria import TIME_LIMIT_SECONDS
 from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompts import PromptStyle
 from pytest_workrail.engine.model import keys
@@ -75,6 +76,7 @@ from pytest_workrail.engine.store.gate import Home, healthy_summaries
 from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, EventBuilder, preferences_plan
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.engine.tokens.issuer import NodeAddress
+from workrail_lint.base.ecma_regex import shared_time
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -162,7 +164,8 @@ class Options(Struct, frozen=True):
 
 def _guarded(call: Callable[[], Ok[T] | Err[ToolError]]) -> Ok[T] | Err[ToolError]:
     try:
-        return call()
+        with shared_time(TIME_LIMIT_SECONDS):
+            return call()
     except Exception as problem:
         return Err(unexpected(problem))
 

@@ -244,7 +244,7 @@ class Store:
             return None
 
     def exists(self, file: str) -> bool:
-        return self.path(file).is_file()
+        return os.path.isfile(self.path(file))
 
     def files(self) -> list[str]:
         """Return the files of the session, sorted."""

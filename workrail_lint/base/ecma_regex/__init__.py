@@ -15,6 +15,10 @@ refused; so are groups nested more than a hundred deep and lower bounds that mul
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -22,9 +26,21 @@ from workrail_lint.base.ecma_regex.escapes import POINTS, UNITS, InvalidPatternE
 from workrail_lint.base.ecma_regex.syntax import Parser
 from workrail_lint.base.result import Err, Ok
 
-__all__ = ["DEFAULT_TIMEOUT", "Pattern", "compile_pattern"]
+__all__ = ["DEFAULT_TIMEOUT", "Pattern", "compile_pattern", "shared_time"]
 
 DEFAULT_TIMEOUT = 1.0
+_spent: ContextVar[float] = ContextVar("spent", default=0.0)  # seconds of searches, in all
+_limit: ContextVar[float] = ContextVar("limit", default=float("inf"))  # as far as `spent` may grow
+
+
+@contextmanager
+def shared_time(seconds: float) -> Iterator[None]:
+    """Let all searches inside share some seconds of processor time. What is searched later times out at once."""
+    outer = _limit.set(min(_limit.get(), _spent.get() + seconds))
+    try:
+        yield
+    finally:
+        _limit.reset(outer)
 
 
 class Pattern:
@@ -43,16 +59,22 @@ class Pattern:
         return f"Pattern({self.source!r}, {self.flags!r})"
 
     def search(self, text: str, timeout: float = DEFAULT_TIMEOUT) -> Ok[bool] | Err[Literal["timeout"]]:
-        """Return whether the pattern is found; the search gives up after `timeout` seconds."""
+        """Return whether the pattern is found; the search gives up after `timeout` seconds of processor time."""
         if self._compiled is None:
             import regex
 
             self._compiled = regex.compile(self._translation)
         find = self._compiled.match if self._modes.sticky else self._compiled.search
+        limit = _limit.get() - _spent.get()
+        if limit <= 0:
+            return Err("timeout")
+        begun = time.process_time()
         try:
-            return Ok(find(self._prepared(text), timeout=timeout) is not None)
+            return Ok(find(self._prepared(text), timeout=min(timeout, limit)) is not None)
         except TimeoutError:
             return Err("timeout")
+        finally:
+            _spent.set(_spent.get() + time.process_time() - begun)
 
     def _prepared(self, text: str) -> str:
         if text.isascii():
