@@ -309,3 +309,8 @@ def test_of_two_runs_that_show_the_same_the_shorter_one_is_kept() -> None:
     first, *others = smallest_cover([partial, long, short], wanted)
     assert first.plan is partial, "the first run is the one to the end, and stays"
     assert [each.plan for each in others] == [short]
+    # What no run shows stays open, and what a run shows beside the others is no reason to keep it.
+    unseen = ("reference", Point(StepGoal, "unseen", "done"))
+    (selected,) = smallest_cover([short, partial], [unseen, *wanted], keep_first=False)
+    assert (selected.plan, selected.unique) == (short, tuple(wanted))
+    assert smallest_cover([], wanted) == []
