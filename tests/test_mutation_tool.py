@@ -113,5 +113,5 @@ def test_the_same_seed_draws_the_same_and_equally_many_of_every_room() -> None:
 def test_tests_that_cannot_be_collected_are_no_judgement(tmp_path: Path) -> None:
     broken = tmp_path / "test_broken.py"
     broken.write_text("import no_such_module\n", encoding="utf-8")
-    with pytest.raises(SystemExit, match="pytest can't run .*test_broken.py"):
+    with pytest.raises(SystemExit, match=r"pytest can't run .*test_broken\.py"):
         mutation.recorded([str(broken)])

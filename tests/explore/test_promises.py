@@ -1,4 +1,4 @@
-"""The oracle of a hostile run: where it expects a run to be; and how much an answer and a record may hold."""
+"""The promises of a hostile run: where the oracle expects it, how much it may hold, and that it can be ended."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pytest_workrail.agents.agent import Submit
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.engine.model.events import ContextSet, Event, NodeOutputAppended
 from pytest_workrail.explore.hostile_promises import BrokenPromise, Oracle, Progress, Promises
+from pytest_workrail.explore.hostile_search import Settling
 from pytest_workrail.explore.hostile_world import CallRecord, World, advance_request
 from workrail_lint import Ok, compile_workflow
 
@@ -135,7 +136,7 @@ def test_the_oracle_evaluates_conditions_inside_a_loop_with_its_variables() -> N
     assert way({**EACH, "itemVar": "odd"}, "locked", items) == "first inner-0 odd-0 inner-1 last end"
 
 
-# ----------------------------------------------------------------------------------------- answers that were never given
+# ---------------------------------------------------------------------------------------- answers that were never given
 
 Change = Callable[[CallRecord], CallRecord]
 
@@ -280,3 +281,78 @@ def test_a_submission_carries_what_the_agent_gives() -> None:
         "context": {"x": None},
         "output": {"artifacts": [{"kind": "a"}]},
     }
+
+
+# ------------------------------------------------------------------------------------------------- the way to the end
+
+
+def settled(*turns: Any, **faults: Any) -> str:
+    """The promise that is broken when both agents give right answers from here on, in a world with these faults."""
+    promises = Promises()
+    world = World(compiled("approval"), "reference", GUIDED, "settled", promises)
+    for turn in turns:
+        world.play(turn)
+    for name, fault in faults.items():
+        setattr(world, name, fault(getattr(world, name)))
+    try:
+        Settling(world, promises, stays=False).run()
+    except BrokenPromise as error:
+        return f"{error.promise}: {error.how}"
+    assert all(agent.is_done for agent in world.agents)
+    return ""
+
+
+def nothing(_: Any) -> Any:
+    return lambda *_: None
+
+
+def refused(call: Any) -> Any:
+    """As `call`, but every answer is an error."""
+
+    def fault(*given: Any) -> CallRecord:
+        record: CallRecord = call(*given)
+        assert record.exchange is not None
+        exchange = structs.replace(record.exchange, is_error=True, response={"code": "X", "message": "no"})
+        return replace(record, exchange=exchange)
+
+    return fault
+
+
+def once(view: Any) -> Any:
+    """As `view`, but only the first time."""
+    answers = iter([view])
+    return lambda position: next(answers, lambda _: None)(position)
+
+
+def unheard(submit: Any) -> Any:
+    """As `submit`, but the agent keeps its token."""
+
+    def fault(who: int, token: str, answer: Submit) -> CallRecord:
+        record: CallRecord = submit(who, token, answer)
+        agent = submit.__self__.agents[who]
+        agent.token, agent.is_done = token, False
+        return record
+
+    return fault
+
+
+EXHAUSTED = ("block", 0, 10)  # all attempts that there are
+
+
+@pytest.mark.parametrize(
+    ("turns", "faults", "how"),
+    [
+        ([], {}, ""),
+        ([EXHAUSTED], {}, ""),
+        ([EXHAUSTED], {"prefer": nothing}, "goes-on: a person can't set the preferences above a block"),
+        ([EXHAUSTED], {"place": nothing}, "goes-on: the token of the printed next call is not known"),
+        ([EXHAUSTED], {"call": refused}, "goes-on: the step above a block can't be rehydrated"),
+        ([EXHAUSTED], {"view": once}, "goes-on: the step above a block shows no pending step"),
+        ([], {"position": nothing}, "goes-on: the token of the last answer leads nowhere"),
+        ([], {"view": nothing}, "ends: no step is pending, and the run is not complete"),
+        ([], {"submit": refused}, "ends: a right answer is refused: no"),
+        ([], {"submit": unheard}, "ends: the run is not complete after 9 right answers"),
+    ],
+)
+def test_a_run_that_cannot_be_ended_is_noticed(turns: list[Any], faults: dict[str, Any], how: str) -> None:
+    assert settled(*turns, **faults) == how
