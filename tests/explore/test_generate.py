@@ -300,7 +300,7 @@ def test_a_planned_run_shows_no_goal_that_was_not_expected_of_it(profile: Profil
     """What is expected of a run and not shown is not tried again in this mode: nothing may be forgotten here."""
     first, review, last = RELEASE["steps"]
     either = {"or": [{"var": "risk", "equals": "high"}, {"var": "force", "equals": True}]}
-    fragment = {"id": "more", "text": "More.", "when": {"var": "size", "equals": "large"}}
+    fragment = {"id": "more", "text": "More.", "when": {"or": [{"var": "size", "equals": "large"}, {"var": "late"}]}}
     asks = {**last, "requireConfirmation": either, "promptFragments": [fragment]}
     made = compile_workflow({**RELEASE, "steps": [first, review, asks]})
     assert isinstance(made, Ok), made.error

@@ -121,6 +121,27 @@ def test_what_a_profile_never_asks_about_is_proved_for_every_step_that_can_be_do
     }
 
 
+def test_a_step_whose_condition_is_always_true_can_be_done() -> None:
+    always = {"or": [{"var": "risk", "gt": 1}, {"not": {"var": "risk", "gt": 1}}]}
+    assert list(proofs(workflow(step("one"), step("two", runCondition=always)))) == ["condition:two:false"]
+
+
+def test_a_profile_that_requires_no_decision_never_asks_for_one() -> None:
+    source = {"kind": "artifact_contract", "contractRef": "wr.contracts.loop_control", "loopId": "rounds"}
+    contract = {"contractRef": "wr.contracts.loop_control"}
+    rounds = {
+        "id": "rounds",
+        "type": "loop",
+        "title": "Rounds",
+        "loop": {"type": "while", "conditionSource": source, "maxIterations": 3},
+        "body": [step("work"), step("decide", outputContract=contract, runCondition=SMALL)],
+    }
+    found = proofs(workflow(step("one"), rounds))
+    for code in ("MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"):
+        proof = {"kind": "never-asked", "profile": "reference", "choice": "loop_decision", "value": "assume_continue"}
+        assert found[f"blocker:rounds:{code}"] == proof
+
+
 def test_a_wrong_proof_is_found_out() -> None:
     wrong = {
         "kind": "contradiction",
