@@ -108,3 +108,10 @@ def test_the_same_seed_draws_the_same_and_equally_many_of_every_room() -> None:
     assert found != drawn(5, "two", rooms)
     counts = [sum(len(found[path]) for path in found if path.startswith(f"{room}/")) for room in rooms]
     assert sorted(counts) == [2, 3]
+
+
+def test_tests_that_cannot_be_collected_are_no_judgement(tmp_path: Path) -> None:
+    broken = tmp_path / "test_broken.py"
+    broken.write_text("import no_such_module\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"pytest can't run .*test_broken\.py"):
+        mutation.recorded([str(broken)])

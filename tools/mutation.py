@@ -291,10 +291,13 @@ def recorded(tests: Sequence[str]) -> list[RecordedTest]:
 
     def record() -> object:
         recorder = _Recorder()
-        pytest.main([*PYTEST, *tests, *(f"--deselect={name}" for name in slow())], [recorder])
-        return [[*test[:2], sorted(test.calls), test.starts] for test in recorder.tests()], sorted(recorder.failed)
+        code = pytest.main([*PYTEST, *tests, *(f"--deselect={name}" for name in slow())], [recorder])
+        passed = [[*test[:2], sorted(test.calls), test.starts] for test in recorder.tests()]
+        return code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED), passed, sorted(recorder.failed)
 
-    passed, failed = _forked(record)
+    were_run, passed, failed = _forked(record)
+    if not were_run:  # else every mutant would count as one that no test notices
+        raise SystemExit(f"pytest can't run {' '.join(tests)}; try it without mutants")
     for name in failed:
         _say(f"left out, because it fails when it is recorded: {name}")
     results = [

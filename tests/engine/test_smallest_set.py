@@ -82,6 +82,15 @@ def test_too_many_alternatives_are_given_up() -> None:
     assert (solver.smallest(True, {"z": True}), solver.is_possible(True)) == (None, True)
 
 
+def test_as_many_alternatives_as_are_looked_at() -> None:
+    groups = [[{"var": f"v{group}{number}", "equals": "on"} for number in range(4)] for group in range(6)]
+    most = {"and": [{"or": group} for group in groups]}
+    assert MAX_ALTERNATIVES == 4**6
+    assert ConditionSolver(most).smallest(True, {}) == {f"v{group}0": "on" for group in range(6)}
+    one_more = {"or": [most, {"var": "last", "equals": "on"}]}
+    assert ConditionSolver(one_more).smallest(True, {}) is None
+
+
 def test_a_condition_too_deep_to_read_is_given_up() -> None:
     condition: Any = {"var": "x"}
     for _ in range(3000):

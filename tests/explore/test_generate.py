@@ -13,11 +13,14 @@ import pytest
 from pytest_workrail import api
 from pytest_workrail.agents.agent import Exchange, Stop
 from pytest_workrail.cli import main
-from pytest_workrail.coverage.goals import DecidesGoal, OrderGoal, StepGoal
+from pytest_workrail.coverage.goals import DecidesGoal, FragmentGoal, GateGoal, OrderGoal, StepGoal
 from pytest_workrail.coverage.points import Point
+from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.explore.generation import generate, run_cost, smallest_cover
-from pytest_workrail.explore.runs import Plan, PlayedTurn
+from pytest_workrail.explore.guide import Guide
+from pytest_workrail.explore.planner import PREFERENCES, Planner
+from pytest_workrail.explore.runs import Plan, PlayedTurn, record
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.scenarios.drivers import play
 from workrail_lint import Ok, compile_workflow
@@ -292,6 +295,29 @@ def test_members_that_decide_and_the_order_of_neighbours_are_covered() -> None:
     ]
 
 
+@pytest.mark.parametrize("profile", ["reference", "locked"])
+def test_a_planned_run_shows_no_goal_that_was_not_expected_of_it(profile: ProfileName) -> None:
+    """What is expected of a run and not shown is not tried again in this mode: nothing may be forgotten here."""
+    first, review, last = RELEASE["steps"]
+    either = {"or": [{"var": "risk", "equals": "high"}, {"var": "force", "equals": True}]}
+    fragment = {"id": "more", "text": "More.", "when": {"or": [{"var": "size", "equals": "large"}, {"var": "late"}]}}
+    asks = {**last, "requireConfirmation": either, "promptFragments": [fragment]}
+    made = compile_workflow({**RELEASE, "steps": [first, review, asks]})
+    assert isinstance(made, Ok), made.error
+    guide = Guide(made.value.ir, profile)
+    kinds = (StepGoal, GateGoal, FragmentGoal, DecidesGoal)
+    goals = {point for point in guide.ledger.goals if point.kind in kinds}
+    shown: set[str] = set()
+    while guide.ledger.missing:
+        planner = Planner(guide, "guided")
+        points = record(guide.ir, profile, PREFERENCES["guided"], planner).points
+        assert points & goals <= planner.expected
+        if not guide.ledger.cover(points):
+            break
+        shown |= {point.name for point in points & goals}
+    assert shown >= {"gate:ship:asked", "gate:ship:free", "fragment:ship#more:shown", "fragment:ship#more:hidden"}
+
+
 def test_of_two_runs_that_show_the_same_the_shorter_one_is_kept() -> None:
     run = api.run(RELEASE)
     one, other = (Point(StepGoal, place, "done") for place in ("one", "other"))
@@ -309,3 +335,8 @@ def test_of_two_runs_that_show_the_same_the_shorter_one_is_kept() -> None:
     first, *others = smallest_cover([partial, long, short], wanted)
     assert first.plan is partial, "the first run is the one to the end, and stays"
     assert [each.plan for each in others] == [short]
+    # What no run shows stays open, and what a run shows beside the others is no reason to keep it.
+    unseen = ("reference", Point(StepGoal, "unseen", "done"))
+    (selected,) = smallest_cover([short, partial], [unseen, *wanted], keep_first=False)
+    assert (selected.plan, selected.unique) == (short, tuple(wanted))
+    assert smallest_cover([], wanted) == []

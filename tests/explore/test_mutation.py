@@ -21,7 +21,7 @@ from pytest_workrail.explore.mutation_operators import (
     mutants,
     without_injected,
 )
-from pytest_workrail.explore.mutation_report import missing_scenario, perform, pieces
+from pytest_workrail.explore.mutation_report import missing_scenario, perform, pieces, stryker_file
 from pytest_workrail.explore.mutation_verdicts import (
     Baseline,
     Verdict,
@@ -156,6 +156,31 @@ def test_inertness_is_proved_and_never_guessed(condition: Any, operator: str, in
     assert (inert_reason(mutant, ir, ["reference"]) is not None) is inert
 
 
+@pytest.mark.parametrize(
+    ("loop", "context"),
+    [
+        ({"type": "for", "count": "many"}, {"many": 4}),
+        ({"type": "forEach", "items": "things"}, {"things": [{"name": f"item {number}"} for number in range(4)]}),
+    ],
+)
+@pytest.mark.parametrize("mutant_id", ["LOP-LIMIT+1:rounds", "LOP-LIMIT-1:rounds"])
+def test_another_limit_is_noticed_by_a_run_with_one_element_more(loop: Any, context: Any, mutant_id: str) -> None:
+    body = [{"id": "inner", "title": "Inner", "prompt": "Do it."}]
+    ir = drawn_loop({**loop, "maxIterations": 3}, body)
+    (mutant,) = [each for each in mutants(ir) if each.id == mutant_id]
+    missing = missing_scenario(mutant, ir, ["reference"])
+    assert missing is not None
+    assert missing["context"] == context
+    assert missing["expect"] == {"status": "complete", "steps": ["inner"] * 3}
+
+
+def drawn_loop(loop: dict[str, Any], body: list[dict[str, Any]]) -> dict[str, Any]:
+    steps = [{"id": "rounds", "type": "loop", "title": "Rounds", "loop": loop, "body": body}]
+    made = compile_workflow({"id": "rounds", "name": "r", "description": "d", "version": "1.0.0", "steps": steps})
+    assert isinstance(made, Ok), made.error
+    return made.value.ir
+
+
 def test_the_verdict_on_a_swap_depends_on_both_of_its_steps() -> None:
     """A cached verdict counts only while the step, its neighbours and the scenarios are the same."""
     ir = drawn()
@@ -195,6 +220,7 @@ def test_a_change_that_only_a_text_shows_is_unchecked_without_a_golden() -> None
 
 def test_the_middle_sentence_is_left_out_whole() -> None:
     assert middle_sentence("Review it. Be strict. Tell all.") == " Be strict."
+    assert middle_sentence("Review it. Tell all.") == " Tell all."
     assert middle_sentence("One sentence.") is None
     assert dict(without_injected("abcdef", [("ref 'x'", 0, 2), ("ref 'x'", 4, 6), ("ref 'y'", 1, 1)])) == {
         "ref 'x'": "cd"
@@ -292,6 +318,43 @@ def test_the_stryker_report_names_real_places_and_the_page_is_harmless(
     page = (project / "mutation.html").read_text()
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("pointer", "line"),
+    [
+        ("/steps/0/prompt", '"prompt": "Plan it."'),
+        ("/steps/0/confirmation", '"requireConfirmation": true'),
+        ("/steps/0/fragments/0/when", '"when": {'),
+        ("/steps/0/notes", '"notesOptional": true'),
+        ("/steps/1/loop/maxIterations", '"maxIterations": 3'),
+        ("/steps/1/body/0/confirmation", '"requireConfirmation": false'),
+        # What the author did not write is where it belongs.
+        ("/steps/1/body/0/unwritten", "{"),
+        ("/unwritten", "{"),
+    ],
+)
+def test_a_mutant_is_where_its_author_wrote_what_it_changes(pointer: str, line: str) -> None:
+    plan = {
+        "id": "plan",
+        "title": "Plan",
+        "prompt": "Plan it.",
+        "requireConfirmation": True,
+        "notesOptional": True,
+        "promptFragments": [{"id": "more", "text": "More.", "when": {"var": "size", "equals": "large"}}],
+    }
+    inner = {"id": "inner", "title": "Inner", "prompt": "Do it.", "requireConfirmation": False}
+    loop = {"type": "for", "count": 2, "maxIterations": 3}
+    rounds = {"id": "rounds", "type": "loop", "title": "Rounds", "loop": loop, "body": [inner]}
+    value = {"id": "places", "name": "p", "description": "d", "version": "1.0.0", "steps": [plan, rounds]}
+    text = json.dumps(value, indent=1)
+    made = compile_workflow(value)
+    assert isinstance(made, Ok), made.error
+    result = {"id": "M:1", "operator": "M", "change": "c", "pointer": pointer, "status": "inert", "reason": "because"}
+    (mutant,) = stryker_file(text.encode(), made.value, [result])["mutants"]
+    start = mutant["location"]["start"]
+    assert text.splitlines()[start["line"] - 1].strip().rstrip(",") == line
+    assert (mutant["status"], mutant["statusReason"]) == ("Ignored", "because")
 
 
 @pytest.mark.parametrize(

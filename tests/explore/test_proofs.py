@@ -92,6 +92,56 @@ def test_what_only_the_host_may_set_and_what_a_bound_rules_out() -> None:
     assert all(map(holds, found.values()))
 
 
+def test_what_a_profile_never_asks_about_is_proved_for_every_step_that_can_be_done() -> None:
+    body = [step("inner", requireConfirmation=True)]
+    entered = {
+        "id": "loop",
+        "type": "loop",
+        "title": "Loop",
+        "loop": {"type": "for", "count": 2, "maxIterations": 3},
+        "body": body,
+    }
+    never = {**entered, "id": "never", "runCondition": {"and": [SMALL, LARGE]}, "body": [step("unseen")]}
+    skipped = step("skipped", requireConfirmation=True, runCondition={"and": [SMALL, LARGE]})
+    source = workflow(step("one"), never, skipped, entered, step("ask", requireConfirmation=True))
+    asked = {"kind": "never-asked", "profile": "reference"}
+    confirmation = {**asked, "choice": "confirmation", "value": "intent_only"}
+    found = {name: proof for name, proof in proofs(source).items() if name.startswith("blocker:")}
+    assert found == {
+        "blocker:loop:INVARIANT_VIOLATION": {**asked, "choice": "loop_limit", "value": "exit"},
+        "blocker:loop/inner:USER_ONLY_DEPENDENCY": confirmation,
+        "blocker:ask:USER_ONLY_DEPENDENCY": confirmation,
+    }
+    assert not [name for name in proofs(source, "locked") if name.startswith("blocker:")]
+    proved = proofs(source)
+    assert proved["step:never/unseen:done"] == {
+        "kind": "behind",
+        "of": "condition:never:true",
+        "proof": proved["condition:never:true"],
+    }
+
+
+def test_a_step_whose_condition_is_always_true_can_be_done() -> None:
+    always = {"or": [{"var": "risk", "gt": 1}, {"not": {"var": "risk", "gt": 1}}]}
+    assert list(proofs(workflow(step("one"), step("two", runCondition=always)))) == ["condition:two:false"]
+
+
+def test_a_profile_that_requires_no_decision_never_asks_for_one() -> None:
+    source = {"kind": "artifact_contract", "contractRef": "wr.contracts.loop_control", "loopId": "rounds"}
+    contract = {"contractRef": "wr.contracts.loop_control"}
+    rounds = {
+        "id": "rounds",
+        "type": "loop",
+        "title": "Rounds",
+        "loop": {"type": "while", "conditionSource": source, "maxIterations": 3},
+        "body": [step("work"), step("decide", outputContract=contract, runCondition=SMALL)],
+    }
+    found = proofs(workflow(step("one"), rounds))
+    for code in ("MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"):
+        proof = {"kind": "never-asked", "profile": "reference", "choice": "loop_decision", "value": "assume_continue"}
+        assert found[f"blocker:rounds:{code}"] == proof
+
+
 def test_a_wrong_proof_is_found_out() -> None:
     wrong = {
         "kind": "contradiction",

@@ -1,0 +1,358 @@
+"""The promises of a hostile run: where the oracle expects it, how much it may hold, and that it can be ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from msgspec import structs
+from planted import GUIDED, compiled
+
+from pytest_workrail.agents.agent import Submit
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.engine.model.events import ContextSet, Event, NodeOutputAppended
+from pytest_workrail.explore.hostile_promises import BrokenPromise, Oracle, Progress, Promises
+from pytest_workrail.explore.hostile_search import Settling
+from pytest_workrail.explore.hostile_world import CallRecord, World, advance_request
+from workrail_lint import Ok, compile_workflow
+
+
+def step(step_id: str, **members: Any) -> dict[str, Any]:
+    return {"id": step_id, "title": step_id, "prompt": f"Do {step_id}.", **members}
+
+
+def oracle(loop: dict[str, Any], profile: ProfileName) -> Oracle:
+    """A loop of at most two iterations, between two steps."""
+    repeated = {
+        "id": "loop",
+        "type": "loop",
+        "title": "Loop",
+        "loop": {"maxIterations": 2, **loop},
+        "body": [step("inner"), step("odd", runCondition={"var": "odd", "equals": True})],
+    }
+    steps = [step("first"), repeated, step("last")]
+    source = {"id": "demo.way", "name": "Way", "description": "One loop.", "version": "1.0.0", "steps": steps}
+    made = compile_workflow(source)
+    assert isinstance(made, Ok), made.error
+    return Oracle(made.value.program, PROFILES[profile])
+
+
+def way(
+    loop: dict[str, Any],
+    profile: ProfileName,
+    context: dict[str, Any],
+    *,
+    never_stop: bool = False,
+    artifacts: tuple[Any, ...] = (),
+) -> str:
+    """The steps that follow one another, those of the loop with their iteration, and how the run ends."""
+    expected = oracle(loop, profile)
+    names, at = [], expected.following(Progress(), context, artifacts, never_stop)
+    while at is not None and at.pending is not None:
+        names.append(at.pending if at.inside is None else f"{at.pending}-{at.iteration}")
+        at = expected.following(at, context, artifacts, never_stop)
+    return " ".join([*names, "stuck" if at is None else "end"])
+
+
+WHILE = {"type": "while", "condition": {"var": "open", "equals": True}}
+UNTIL = {"type": "until", "condition": {"var": "done", "equals": True}}
+COUNT = {"type": "for", "count": "many"}
+EACH = {"type": "forEach", "items": "things"}
+DECIDED = {
+    "type": "while",
+    "conditionSource": {
+        "kind": "artifact_contract",
+        "contractRef": "wr.contracts.loop_control",
+        "loopId": "loop",
+    },
+}
+ONCE, TWICE = "first inner-0 last end", "first inner-0 inner-1 last end"
+NOT_AT_ALL = "first last end"
+# Beyond its limit a loop ends under profile reference, and in a run that never stops; else the run can't continue.
+BEYOND = (TWICE, "first inner-0 inner-1 stuck", TWICE)
+
+
+@pytest.mark.parametrize(
+    ("loop", "context", "reference", "locked", "never_stop"),
+    [
+        (WHILE, {}, NOT_AT_ALL, NOT_AT_ALL, NOT_AT_ALL),
+        (WHILE, {"open": True}, *BEYOND),
+        (UNTIL, {"done": True}, NOT_AT_ALL, NOT_AT_ALL, NOT_AT_ALL),
+        (UNTIL, {}, *BEYOND),
+        ({"type": "for", "count": 1}, {}, ONCE, ONCE, ONCE),
+        ({"type": "for", "count": 2}, {}, TWICE, TWICE, TWICE),
+        ({"type": "for", "count": 3}, {}, *BEYOND),
+        (COUNT, {"many": 1}, ONCE, ONCE, ONCE),
+        (COUNT, {"many": 2}, TWICE, TWICE, TWICE),
+        (COUNT, {"many": 3}, *BEYOND),
+        # A variable that is not set is asked for under profile locked, and the loop is passed over when it stays so.
+        (COUNT, {}, "first stuck", NOT_AT_ALL, NOT_AT_ALL),
+        (COUNT, {"many": "two"}, "first stuck", "first stuck", "first stuck"),
+        (EACH, {"things": []}, NOT_AT_ALL, NOT_AT_ALL, NOT_AT_ALL),
+        (EACH, {"things": ["a"]}, ONCE, ONCE, ONCE),
+        (EACH, {"things": ["a", "b"]}, TWICE, TWICE, TWICE),
+        (EACH, {"things": ["a", "b", "c"]}, *BEYOND),
+        (EACH, {}, "first stuck", NOT_AT_ALL, NOT_AT_ALL),
+        (EACH, {"things": "a"}, "first stuck", "first stuck", "first stuck"),
+        # Without a decision profile reference continues, profile locked asks for one.
+        (DECIDED, {}, TWICE, "first inner-0 loop__gate-0 stuck", "first inner-0 loop__gate-0 last end"),
+    ],
+)
+def test_the_oracle_knows_the_way_through_a_loop(
+    loop: dict[str, Any], context: dict[str, Any], reference: str, locked: str, never_stop: str
+) -> None:
+    assert way(loop, "reference", context) == reference
+    assert way(loop, "locked", context) == locked
+    assert way(loop, "locked", context, never_stop=True) == never_stop
+
+
+@pytest.mark.parametrize(
+    ("decision", "loop_id", "reference", "locked"),
+    [
+        ("continue", "loop", TWICE, "first inner-0 inner-1 stuck"),
+        ("stop", "loop", NOT_AT_ALL, NOT_AT_ALL),
+        ("stop", "other", NOT_AT_ALL, "first inner-0 loop__gate-0 stuck"),
+        ("perhaps", "loop", TWICE, "first inner-0 loop__gate-0 stuck"),
+    ],
+)
+def test_the_oracle_knows_what_a_decision_does(decision: str, loop_id: str, reference: str, locked: str) -> None:
+    artifacts = ({"kind": "wr.loop_control", "loopId": loop_id, "decision": decision},)
+    assert way(DECIDED, "reference", {}, artifacts=artifacts) == reference
+    assert way(DECIDED, "locked", {}, artifacts=artifacts) == locked
+
+
+def test_the_last_decision_counts() -> None:
+    stop, go = ({"kind": "wr.loop_control", "loopId": "loop", "decision": each} for each in ("stop", "continue"))
+    assert way(DECIDED, "locked", {}, artifacts=(go, stop)) == NOT_AT_ALL
+    assert way(DECIDED, "locked", {}, artifacts=(stop, go)) == "first inner-0 inner-1 stuck"
+
+
+def test_the_oracle_evaluates_conditions_inside_a_loop_with_its_variables() -> None:
+    assert way({"type": "for", "count": 2}, "locked", {"odd": True}) == "first inner-0 odd-0 inner-1 odd-1 last end"
+    # The item is called like the variable of the condition.
+    items = {"things": [True, False]}
+    assert way({**EACH, "itemVar": "odd"}, "locked", items) == "first inner-0 odd-0 inner-1 last end"
+
+
+# ---------------------------------------------------------------------------------------- answers that were never given
+
+Change = Callable[[CallRecord], CallRecord]
+
+
+class Tampered(Promises):
+    """Sees the last call otherwise than it was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.change: Change = lambda record: record
+
+    def called(self, world: World, record: CallRecord) -> None:
+        super().called(world, self.change(record))
+
+
+def broken(*turns: Any, change: Change, profile: ProfileName = "reference", workflow: str = "approval") -> str:
+    """The promise that a run breaks when its last call is changed, and how; nothing when it keeps all of them."""
+    watcher = Tampered()
+    world = World(compiled(workflow), profile, GUIDED, "tampered", watcher)
+    for turn in turns[:-1]:
+        world.play(turn)
+    watcher.change = change
+    try:
+        world.play(turns[-1])
+    except BrokenPromise as error:
+        return f"{error.promise}: {error.how}"
+    return ""
+
+
+def answered(**members: Any) -> Change:
+    """A call whose answer has these members, too."""
+
+    def change(record: CallRecord) -> CallRecord:
+        assert record.exchange is not None
+        response = {**record.exchange.response, **members}
+        return replace(record, exchange=structs.replace(record.exchange, response=response))
+
+    return change
+
+
+def blocked(*blockers: dict[str, Any]) -> Change:
+    return answered(blockers={"blockers": [{"code": "OTHER", "message": "", **each} for each in blockers]})
+
+
+@pytest.mark.parametrize(("profile", "limit"), [("reference", 24_576), ("locked", 12_288)])
+def test_the_recovery_text_has_a_budget(profile: ProfileName, limit: int) -> None:
+    def shown(size: int) -> str:
+        def change(record: CallRecord) -> CallRecord:
+            assert record.exchange is not None
+            pending = dict(record.exchange.response["pending"])
+            text = "## Recovery Context".ljust(size - 2, "x") + "é"
+            return answered(pending={**pending, "prompt": f"Do it.\n\n{text}"})(record)
+
+        return broken(("look", 0), change=change, profile=profile)
+
+    assert shown(limit) == ""
+    assert shown(limit + 1) == "budget: the recovery text exceeds its budget"
+
+
+@pytest.mark.parametrize(
+    ("most", "change", "how"),
+    [
+        (10, lambda size: blocked(*[{}] * size), "an answer has 11 blockers"),
+        (512, lambda size: blocked({"message": "x" * size}), "the message of a blocker is too long"),
+        (1024, lambda size: blocked({"suggestedFix": "x" * size}), "a suggested fix is too long"),
+    ],
+)
+def test_blockers_have_a_budget(most: int, change: Callable[[int], Change], how: str) -> None:
+    assert broken(("block", 0, 1), change=change(most)) == ""
+    assert broken(("block", 0, 1), change=change(most + 1)) == f"budget: {how}"
+
+
+def stored(event: type[Event], *path: str, value: Any) -> Change:
+    """A call that has stored this value in an event, which the model of the events itself would refuse."""
+
+    def copied(each: Any, names: tuple[str, ...]) -> Any:
+        copy = structs.replace(each)
+        inner = copied(getattr(each, names[0]), names[1:]) if names[1:] else value
+        structs.force_setattr(copy, names[0], inner)
+        return copy
+
+    def change(record: CallRecord) -> CallRecord:
+        after = tuple(copied(each, path) if isinstance(each, event) else each for each in record.after)
+        assert after != record.after
+        return replace(record, after=after)
+
+    return change
+
+
+def test_what_is_stored_has_a_budget() -> None:
+    right, more = ("adv", 0, "right"), ("context", 0, "x", 1)
+
+    def notes(size: int) -> Change:
+        return stored(NodeOutputAppended, "data", "payload", "notes_markdown", value="x" * size)
+
+    def context(size: int) -> Change:
+        return stored(ContextSet, "data", "context", value={"x": "y" * (size - len('{"x":""}'))})
+
+    assert broken(right, change=notes(4096)) == ""
+    assert broken(right, change=notes(4097)) == "budget: notes of 4097 bytes are stored"
+    assert broken(more, change=context(262_144)) == ""
+    assert broken(more, change=context(262_145)) == "budget: a context of 262145 bytes is stored"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda token: {"continueToken": token},
+        lambda token: {"retryContinueToken": token},
+        lambda token: {"gateToken": token},
+        lambda token: {"resumeToken": token},
+        lambda token: {"nextCall": {"params": {"continueToken": token}}},
+        lambda token: {"candidates": [{"resumeToken": "other"}, {"resumeToken": token}]},
+        lambda token: {},
+    ],
+)
+def test_a_token_may_be_used_wherever_an_answer_gave_it_out(answer: Callable[[str], dict[str, Any]]) -> None:
+    watcher = Tampered()
+    world = World(compiled("approval"), "reference", GUIDED, "tampered", watcher)
+
+    def only(record: CallRecord) -> CallRecord:
+        assert record.exchange is not None
+        response = answer(str(record.exchange.response["continueToken"]))
+        return replace(record, exchange=structs.replace(record.exchange, response=response))
+
+    watcher.change = only
+    world.play(("look", 0))
+    watcher.change = lambda record: record
+    if answer(""):
+        world.play(("adv", 0, "right"))
+    else:
+        with pytest.raises(BrokenPromise, match="a token that was never given out is taken"):
+            world.play(("adv", 0, "right"))
+
+
+def test_a_submission_carries_what_the_agent_gives() -> None:
+    start = {"continueToken": "t", "intent": "advance"}
+    assert advance_request("t", Submit()) == start
+    assert advance_request("t", Submit("Done.")) == {**start, "output": {"notesMarkdown": "Done."}}
+    assert advance_request("t", Submit("", ({"kind": "a"},), {"x": None})) == {
+        **start,
+        "context": {"x": None},
+        "output": {"artifacts": [{"kind": "a"}]},
+    }
+
+
+# ------------------------------------------------------------------------------------------------- the way to the end
+
+
+def settled(*turns: Any, **faults: Any) -> str:
+    """The promise that is broken when both agents give right answers from here on, in a world with these faults."""
+    promises = Promises()
+    world = World(compiled("approval"), "reference", GUIDED, "settled", promises)
+    for turn in turns:
+        world.play(turn)
+    for name, fault in faults.items():
+        setattr(world, name, fault(getattr(world, name)))
+    try:
+        Settling(world, promises, stays=False).run()
+    except BrokenPromise as error:
+        return f"{error.promise}: {error.how}"
+    assert all(agent.is_done for agent in world.agents)
+    return ""
+
+
+def nothing(_: Any) -> Any:
+    return lambda *_: None
+
+
+def refused(call: Any) -> Any:
+    """As `call`, but every answer is an error."""
+
+    def fault(*given: Any) -> CallRecord:
+        record: CallRecord = call(*given)
+        assert record.exchange is not None
+        exchange = structs.replace(record.exchange, is_error=True, response={"code": "X", "message": "no"})
+        return replace(record, exchange=exchange)
+
+    return fault
+
+
+def once(view: Any) -> Any:
+    """As `view`, but only the first time."""
+    answers = iter([view])
+    return lambda position: next(answers, lambda _: None)(position)
+
+
+def unheard(submit: Any) -> Any:
+    """As `submit`, but the agent keeps its token."""
+
+    def fault(who: int, token: str, answer: Submit) -> CallRecord:
+        record: CallRecord = submit(who, token, answer)
+        agent = submit.__self__.agents[who]
+        agent.token, agent.is_done = token, False
+        return record
+
+    return fault
+
+
+EXHAUSTED = ("block", 0, 10)  # all attempts that there are
+
+
+@pytest.mark.parametrize(
+    ("turns", "faults", "how"),
+    [
+        ([], {}, ""),
+        ([EXHAUSTED], {}, ""),
+        ([EXHAUSTED], {"prefer": nothing}, "goes-on: a person can't set the preferences above a block"),
+        ([EXHAUSTED], {"place": nothing}, "goes-on: the token of the printed next call is not known"),
+        ([EXHAUSTED], {"call": refused}, "goes-on: the step above a block can't be rehydrated"),
+        ([EXHAUSTED], {"view": once}, "goes-on: the step above a block shows no pending step"),
+        ([], {"position": nothing}, "goes-on: the token of the last answer leads nowhere"),
+        ([], {"view": nothing}, "ends: no step is pending, and the run is not complete"),
+        ([], {"submit": refused}, "ends: a right answer is refused: no"),
+        ([], {"submit": unheard}, "ends: the run is not complete after 9 right answers"),
+    ],
+)
+def test_a_run_that_cannot_be_ended_is_noticed(turns: list[Any], faults: dict[str, Any], how: str) -> None:
+    assert settled(*turns, **faults) == how
