@@ -16,6 +16,7 @@ from pytest_workrail.cli.sessions import (
     data_folder,
     empty_remark,
     nothing,
+    redaction_rules,
     shown_path,
     write_file,
 )
@@ -27,10 +28,10 @@ from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES
 from pytest_workrail.sessions.prompts import read_only_home
 from pytest_workrail.sessions.recorded_session import replay_session
 from pytest_workrail.sessions.recording import RecordedScenario, record
-from pytest_workrail.sessions.redaction import Redactor, Rule, chosen_rules
 from pytest_workrail.sessions.replay import Judgement, recorded_runs
 from pytest_workrail.sessions.versions import BUNDLE_ENDING, Version, versions_below
 from workrail_lint.base.files import read_bytes
+from workrail_lint.base.redaction import Redactor, Rule
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.version import VERSION
@@ -194,14 +195,6 @@ def _workflow(versions: dict[str, Version] | None, workflow_id: str) -> Path | E
         return None
     version = versions.get(workflow_id)
     return Err(f"no workflow {workflow_id} was found where --workflow says") if version is None else version.path
-
-
-def redaction_rules(args: argparse.Namespace) -> list[Rule]:
-    """Return the rules that the options ask for."""
-    rules = chosen_rules(args.redact, args.keep)
-    if isinstance(rules, Err):
-        raise UsageError(printable(rules.error))
-    return rules.value
 
 
 def _show_rules(rules: list[Rule], as_json: bool) -> None:

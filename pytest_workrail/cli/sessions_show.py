@@ -12,6 +12,7 @@ from pytest_workrail.cli.sessions import (
     data_folder,
     empty_remark,
     nothing,
+    redaction_rules,
     write_file,
 )
 from pytest_workrail.sessions.data_folder import DataFolder
@@ -21,6 +22,7 @@ from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, stats_page, story_page, times
 from pytest_workrail.sessions.story import Story, defects_of, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
+from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
@@ -31,6 +33,7 @@ def run_show(args: argparse.Namespace) -> int:
     """Print the story of a session."""
     folder = data_folder(args)
     (session_id,) = chosen_sessions(args, folder)
+    redactor = Redactor(redaction_rules(args))  # of what is written for others; a terminal shows everything
 
     log = read_log(folder, session_id)
     all_runs = [
@@ -38,10 +41,14 @@ def run_show(args: argparse.Namespace) -> int:
     ]
     is_damaged = log.damage is not None or any(story.damage for story, _, _ in all_runs)
     if args.json:
-        runs = [story_json(*each) for each in all_runs]
-        answer({"session": session_id, "damage": log.damage, "unknownEvents": log.unknown, "runs": runs})
+        runs = [redactor.for_report(run).report(run) for run in (story_json(*each) for each in all_runs)]
+        facts = {"session": session_id, "damage": log.damage, "unknownEvents": log.unknown}
+        answer({**facts, "redacted": redactor.totals, "runs": runs})
     elif args.html is not None:
-        page = story_page(session_id, [list(story_lines(*each, full=True)) for each in all_runs])
+        pages = [
+            list(story_lines(*each, full=True, redactor=redactor.for_report(story_json(each[0])))) for each in all_runs
+        ]
+        page = story_page(session_id, pages)
         write_file(args.html, page.encode("utf-8", "replace"))
     elif args.mermaid:
         out("".join(story_mermaid(story) for story, _, _ in all_runs), end="")

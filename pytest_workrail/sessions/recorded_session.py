@@ -21,7 +21,6 @@ from pytest_workrail.run.bench import GOAL, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.recording import scenario_of
-from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import (
     Judgement,
     Recorded,
@@ -33,6 +32,7 @@ from pytest_workrail.sessions.replay import (
 from pytest_workrail.sessions.story import Advance, ContextChange, stories
 from pytest_workrail.sessions.versions import Version, load_version, open_source
 from workrail_lint.base.js import Json
+from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.result import Err, Ok
 
 # What an agent needs at most to come from anywhere to the end; a loop that never ends is found out soon.

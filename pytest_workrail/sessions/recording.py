@@ -24,12 +24,12 @@ from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP
 from pytest_workrail.golden import files
 from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base
 from pytest_workrail.scenarios.drivers import play
-from pytest_workrail.sessions.redaction import RULES, Redactor, Rule
 from pytest_workrail.sessions.replay import Recorded, recorded_runs
 from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
 from pytest_workrail.sessions.story import Story
 from pytest_workrail.sessions.versions import bundle_folder
 from workrail_lint.base.files import PRIVATE
+from workrail_lint.base.redaction import RULES, Redactor, Rule
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.compile import kept_ir_name
 from workrail_lint.systems.workrail.scenario_words import AFTER_END
@@ -255,8 +255,7 @@ def _settle(
         written = files.write(base.with_name(base.name + ENDING), golden, PRIVATE)
     if isinstance(written, Err):
         return Err(f"the golden of {target.name} can't be written below {FOLDER}: {written.error}")
-    redacted = {name: count for name, count in sorted(redactor.counts.items()) if count}
-    return Ok(RecordedScenario(run.story.session_id, target, filled_in(scenario), redacted, problem, transcript))
+    return Ok(RecordedScenario(run.story.session_id, target, filled_in(scenario), redactor.totals, problem, transcript))
 
 
 def _json_bytes(value: Any) -> bytes:

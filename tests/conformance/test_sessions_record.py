@@ -12,8 +12,8 @@ from recorded_sessions import data, meta, requires_sessions
 
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.recording import RecordedScenario, record
-from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import recorded_runs
+from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.result import Err
 
 pytestmark = requires_sessions

@@ -14,7 +14,6 @@ from typing import Any
 from pytest_workrail.sessions.data_folder import DataFolder, decoded
 from pytest_workrail.sessions.recorded_session import replay_session
 from pytest_workrail.sessions.recording import scenario_of
-from pytest_workrail.sessions.redaction import Redactor
 from pytest_workrail.sessions.replay import recorded_runs
 from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
 from pytest_workrail.sessions.stats import count_sessions, stats_page, story_page
@@ -26,6 +25,7 @@ from tests.fuzz.target import BETWEEN, Target
 from tests.sessions.session_files import Played, Session, step, workflow
 from workrail_lint import compile_workflow
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.result import Err, Ok
 
 _WORKFLOW = workflow(

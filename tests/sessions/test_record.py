@@ -16,9 +16,9 @@ from pytest_workrail.engine.tokens.issuer import CheckpointGrant
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.recording import RecordedScenario, record
-from pytest_workrail.sessions.redaction import RULES, Redactor, own_rule
 from pytest_workrail.sessions.replay import Recorded, recorded_runs
 from pytest_workrail.sessions.story import context_change
+from workrail_lint.base.redaction import RULES, Redactor, own_rule
 from workrail_lint.base.result import Err
 from workrail_lint.cli import main as lint
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.redaction import Redactor
+
 Data = dict[str, Any]
 
 _SLOT = re.compile(r"⟪([A-Z_]+)(?: ([0-9]{1,9}))?⟫")
@@ -261,7 +263,9 @@ def session_runs(report: Data, path: str) -> Iterator[Data]:
     """The runs of a session."""
     for number, story in enumerate(_objects(report.get("runs"))):
         name = str(story.get("session") or "session")
-        yield _session_run(story, name if number == 0 else f"{name} {number + 1}", path)
+        # A report may be from before reports were redacted, or made with rules left out.
+        redacted = Redactor().for_report(story).report(story)
+        yield _session_run(redacted, name if number == 0 else f"{name} {number + 1}", path)
 
 
 def _session_run(story: Data, name: str, path: str) -> Data:

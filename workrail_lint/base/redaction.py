@@ -1,4 +1,4 @@
-"""Redaction of a recorded session before it becomes a file of a project.
+"""Redaction of a recorded session before it becomes a file of a project, a page or a report.
 
 Each rule has a name and can be left out; a project can add its own. What takes the place of a text keeps its shape, as
 far as steps look at it: a commit id stays 40 hexadecimal digits, and equal ids stay equal.
@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
-
-import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
 
 from workrail_lint.base.result import Err, Ok
 
 
-class TextRule(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class TextRule:
     """Whatever matches is replaced. `shape` says by what: `text` as it is, `path` and `sha` by one that looks alike."""
 
     name: str
@@ -29,7 +27,8 @@ class TextRule(Struct, frozen=True):
     text: str = "[redacted]"
 
 
-class ContextRule(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContextRule:
     """Variables that are left out of the context."""
 
     name: str
@@ -37,7 +36,8 @@ class ContextRule(Struct, frozen=True):
     pattern: re.Pattern[str]
 
 
-class MemberRule(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MemberRule:
     """Strings that are the value of a member with such a name are replaced, wherever the member is."""
 
     name: str
@@ -69,9 +69,11 @@ RULES: tuple[Rule, ...] = (
     ),
     TextRule(
         "secrets",
-        "replaces tokens of well-known services, bearer tokens and what follows password=, secret=, token= or api_key=",
+        "replaces tokens of the engine and of well-known services, bearer tokens and what follows password=, secret=, "
+        "token= or api_key=",
         re.compile(
-            r"\b(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{20,255}"
+            r"\b(?:(?:ct|ck|st)_[A-Za-z0-9_-]{24}(?![A-Za-z0-9_-])"
+            r"|gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{20,255}"
             r"|sk-[A-Za-z0-9_-]{16,255}|xox[abeprs]-[A-Za-z0-9-]{10,255}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}"
             r"|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{16,255}|eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{0,2000})"
             r"|(?i:\bbearer\s+)[A-Za-z0-9._~+/-]{16,4000}=*"
@@ -138,13 +140,19 @@ def own_rule(given: str) -> Ok[TextRule] | Err[str]:
         return Err(f"'{pattern}' is not a regular expression: {problem}")
 
 
-class Redactor(Struct):
+@dataclass(slots=True)
+class Redactor:
     """Applies rules to one session and counts what it did."""
 
     rules: Iterable[Rule] = RULES
-    counts: Counter[str] = msgspec.field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     roots: tuple[str, ...] = ()  # the folders that the session worked in
-    _shas: dict[str, str] = msgspec.field(default_factory=dict)
+    _shas: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How often each rule had something to do."""
+        return {name: count for name, count in sorted(self.counts.items()) if count}
 
     def for_workspace(self, *folders: object) -> Redactor:
         """The same rules for a session that worked in these folders, wherever they are."""
@@ -157,15 +165,15 @@ class Redactor(Struct):
             rules.append(rule)
         return Redactor(rules, self.counts, roots)
 
+    def for_report(self, run: dict[str, Any]) -> Redactor:
+        """The same rules for a run as `sessions show --json` prints it."""
+        facts = [run.get("observations"), run.get("context")]
+        observed, context = (each if isinstance(each, dict) else {} for each in facts)
+        return self.for_workspace(observed.get("repo_root"), context.get("workspacePath"))
+
     def context(self, context: dict[str, Any]) -> dict[str, Any]:
         """A context, or a change to one, without reserved variables."""
-        kept = dict(context)
-        for rule in self.rules:
-            if isinstance(rule, ContextRule):
-                for name in [name for name in kept if rule.pattern.fullmatch(name)]:
-                    del kept[name]
-                    self.counts[rule.name] += 1
-        redacted: dict[str, Any] = self.value(kept)
+        redacted: dict[str, Any] = self.value({name: context[name] for name in context if not self._is_reserved(name)})
         return redacted
 
     def value(self, value: Any) -> Any:
@@ -179,6 +187,27 @@ class Redactor(Struct):
                 return [self.value(item) for item in value]
             case _:
                 return value
+
+    def report(self, value: Any) -> Any:
+        """Any JSON value with the rules applied, and without reserved variables wherever they are."""
+        match value:
+            case dict():
+                return {
+                    name: self._member(name, item) if isinstance(item, str) else self.report(item)
+                    for name, item in value.items()
+                    if not self._is_reserved(name)
+                }
+            case list() | tuple():
+                return [self.report(item) for item in value]
+            case _:
+                return self.value(value)
+
+    def _is_reserved(self, name: str) -> bool:
+        for rule in self.rules:
+            if isinstance(rule, ContextRule) and rule.pattern.fullmatch(name):
+                self.counts[rule.name] += 1
+                return True
+        return False
 
     def _member(self, name: str, value: Any) -> Any:
         if isinstance(value, str) and value:

@@ -1,0 +1,78 @@
+"""What is written of a session for others to see is redacted as `sessions record` does: reports, pages, the studio."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from session_files import Session, step, workflow, write
+
+from pytest_workrail.cli import main
+from workrail_lint.base.redaction import NAMES, Redactor
+from workrail_lint.cli import main as lint
+
+PLAIN = workflow(step("first"), step("second"))
+KEY = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----"
+SECRETS = {
+    "eat_token": "an-eat-token-of-a-host",
+    "parent_eat_token": "another-eat-token",
+    "metrics_harness": "a-private-harness",
+    "dbPassword": "open-sesame",
+    "place": "/home/ada-l/secret-project/notes.md",
+}
+NOTES = f"Wrote /home/ada-l/secret-project/notes.md with ct_{'a' * 24} and ghp_{'b' * 30}.\n{KEY}"
+LEAKS = (*list(SECRETS.values())[:4], "ada-l", "secret-project", "ct_aaaa", "ghp_", "c2VjcmV0", "eat_token")
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plain.json").write_text(json.dumps(PLAIN), encoding="utf-8")
+    played = Session(PLAIN, seed=1).submit().submit(NOTES, context={"count": 3}).played()
+    for event in played.events:
+        if event["kind"] == "context_set":  # a host may set what an agent may not
+            event["data"]["context"].update(SECRETS)
+    write(tmp_path / "data", played)
+    return tmp_path / "data"
+
+
+def leaks(text: str) -> list[str]:
+    return [leak for leak in LEAKS if leak in text]
+
+
+def shown(data: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["sessions", "show", "sess_", "--data", str(data), *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_report_a_page_and_the_studio(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = shown(data, capsys, "--json")
+    assert leaks(report) == []
+    assert json.loads(report)["redacted"]["reserved-context"] > 0
+    assert "/workspace/notes.md" in report
+    changes = [beat["context"] for beat in json.loads(report)["runs"][0]["beats"] if beat.get("context")]
+    assert changes[-1]["count"] == 3
+    shown(data, capsys, "--html", "story.html")
+    page = Path("story.html").read_text(encoding="utf-8")
+    assert leaks(page) == []
+    assert "/workspace/notes.md" in page
+    # A report from before reports were redacted.
+    raw = shown(data, capsys, "--json", *(part for rule in NAMES for part in ("--keep", rule)))
+    assert len(leaks(raw)) > 5
+    Path("raw.json").write_text(raw, encoding="utf-8")
+    assert lint(["studio", "plain.json", "--sessions", "raw.json", "--output", "studio.html"]) == 0
+    studio = Path("studio.html").read_text(encoding="utf-8")
+    assert leaks(studio) == []
+    assert "/workspace/notes.md" in studio
+
+
+def test_a_terminal_shows_what_happened(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "secret-project" in shown(data, capsys, "--full")
+
+
+def test_redacting_twice_changes_nothing() -> None:
+    value: Any = {"context": SECRETS, "notes": NOTES, "sha": "a" * 40}
+    once = Redactor().report(value)
+    assert Redactor().report(once) == once
