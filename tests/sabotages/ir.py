@@ -23,17 +23,17 @@ def other_formats_are_run(original):
     return Anything(original)
 
 
-@breaks("ir-only-input-of-the-engine", at="pytest_workrail.engine.protocol.sessions:frozen")
+@breaks("ir-only-input-of-the-engine", at="pytest_workrail.engine.protocol.sessions:_canonical")
 def the_engine_asks_the_catalog(original):
     """A run looks things up that its IR does not hold."""
 
-    def frozen(ir, onboarding):
+    def canonical(ir, onboarding):
         from workrail_lint.systems.workrail.catalog import catalog
 
         catalog.load_core()
         return original(ir, onboarding)
 
-    return frozen
+    return canonical
 
 
 @breaks("ir-pinned-for-the-run", at="pytest_workrail.engine.protocol.engine:Engine.continue_workflow")
@@ -116,16 +116,21 @@ def features_add_their_text_by_name(original):
 @breaks(
     "ir-renders-alike-after-reading-back",
     at=(
-        "pytest_workrail.engine.protocol.sessions:frozen",
+        "pytest_workrail.engine.protocol.sessions:frozen_program",
         "pytest_workrail.engine.core.prompts:contract_guidance",
     ),
 )
 def prompts_follow_the_order_of_members(original):
     """What an agent reads about a contract depends on the order in which its schema was written."""
+    from pytest_workrail.engine.protocol.sessions import Program
     from workrail_lint.base.result import Ok
 
-    if original.__name__ == "frozen":
-        return lambda ir, onboarding: Ok((ir, original(ir, onboarding).value[1]))
+    if original.__name__ == "frozen_program":
+
+        def program(ir, onboarding, profile):
+            return Ok(Program(ir, original(ir, onboarding, profile).value.workflow_hash, profile))
+
+        return program
 
     def guidance(ref, pack, fixed=None):
         order = "" if pack is None else " ".join(pack.schema.get("properties", {}))
