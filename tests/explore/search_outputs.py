@@ -8,15 +8,21 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
-from planted import WORKFLOWS
+from planted import WORKFLOWS, compiled
 
 from pytest_workrail.cli import main
+from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.explore.hostile_promises import Promises
+from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn, describe
+from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
@@ -55,6 +61,7 @@ def outputs(folder: Path) -> dict[str, str]:
             found[f"{command}-{name}.txt"] = said.replace(str(folder), "FOLDER")
             found[f"{command}-{name}.json"] = answer.replace(str(folder), "FOLDER")
     found["mutants.txt"] = mutant_lines()
+    found["turns.txt"] = turn_lines()
     return found
 
 
@@ -81,6 +88,63 @@ def mutant_lines() -> str:
             for mutant in mutants(made.value.ir, injections_of(made.value))
         ]
     return "\n".join(lines) + "\n"
+
+
+# Every kind of turn, where it has an effect and where it has none.
+TURNS: tuple[Turn, ...] = (
+    *(("wrong", 0, kind) for kind in WRONG_TOKENS),
+    *(("malformed", 0, shape) for shape in range(MALFORMED)),
+    ("old", 0, 3),
+    ("rewind", 0, 3),
+    ("resend", 0, 0),
+    ("resume", 0),
+    ("look", 1),
+    ("checkpoint", 0),
+    ("printed", 0),
+    ("block", 0, 2),
+    ("adv", 0, "right"),
+    ("resend", 0, 0),
+    ("resend", 0, 1),
+    ("old", 0, 1),
+    ("rewind", 0, 2),
+    ("context", 0, "size", "large"),
+    ("around", 0, 5),
+    ("join",),
+    ("restart",),
+    *(("crash", 1, point) for point in CRASH_POINTS),
+    *(("oversize", 0, what) for what in OVERSIZE),
+    *[("adv", 0, "right")] * 5,
+    ("look", 0),
+    ("printed", 0),
+)
+
+
+def turn_lines() -> str:
+    """Every kind of turn in both profiles: how many faults landed, each call with its answer, and what was written."""
+    lines: list[str] = []
+    for profile in PROFILES:
+        world = World(compiled("decision"), profile, "guided", "turns", Promises())
+        for turn in TURNS:
+            kind, calls, answers, events = turn[0], len(world.journal), len(world.bench.exchanges), len(world.log())
+            landed, tried = world.landed.get(kind, 0), world.tried.get(kind, 0)
+            world.play(turn)
+            counts = f"{world.landed[kind] - landed} of {world.tried[kind] - tried}"
+            lines.append(f"{profile}: {describe(turn)}: {counts}, {len(world.log()) - events} events")
+            lines += [f"  > {_short(call)}" for call in world.journal[calls:]]
+            lines += [f"  < {_answer(world, exchange.response)}" for exchange in world.bench.exchanges[answers:]]
+    return "\n".join(lines) + "\n"
+
+
+def _answer(world: World, response: dict[str, Any]) -> str:
+    """Where an answer leads."""
+    members = {name: world.symbol(value) for name, value in response.items() if name.endswith("Token")}
+    pending = (response.get("pending") or {}).get("stepId")
+    return _short({**members, "pending": pending, "code": response.get("code"), "done": response.get("isComplete")})
+
+
+def _short(value: object) -> str:
+    """A value on one line; a text that is too long to read is its length."""
+    return re.sub(r'"[^"]{400,}"', lambda text: f"({len(text[0])} characters)", json.dumps(value, sort_keys=True))
 
 
 def _said(*arguments: str) -> str:
