@@ -78,9 +78,10 @@ def test_tests_that_call_the_function_come_first_and_those_that_start_processes_
         RecordedTest("starts", 1, frozenset(), True),
         RecordedTest("other", 1, frozenset({(file, 9), ("b.py", 3)}), False),
     )
-    tests = [calls, starts, other]
+    uses = RecordedTest("uses a constant", 1, frozenset({("b.py", 3)}), False)
+    tests = [calls, starts, other, uses]
     assert mutation._near("a.py", Mutant(4, "", 3, 0), tests) == [[calls], [starts]]
-    assert mutation._near("a.py", Mutant(1, "", 0, 0), tests) == [[calls, other], [starts]]
+    assert mutation._near("a.py", Mutant(1, "", 0, 0), tests) == [[calls, other], [starts, uses]]
     assert mutation._near("c.py", Mutant(1, "", 0, 0), tests) == [[], tests]
     assert mutation._near("c.py", Mutant(4, "", 3, 0), tests) == [[], [starts]]
 

@@ -347,14 +347,17 @@ def survivors(module: str, chosen: Sequence[Mutant], tests: Sequence[RecordedTes
 
 
 def _near(module: str, mutant: Mutant, tests: Sequence[RecordedTest]) -> list[list[RecordedTest]]:
-    """The tests that call the changed function (for a line of the module itself: any function of it), then others."""
+    """The tests that call the changed function (for a line of the module itself: any function of it), then others.
+
+    Constants of a module are used without calling it: for them the others are all.
+    """
     file = str(ROOT / module)
 
     def calls(test: RecordedTest) -> bool:
         return any(name == file and mutant.function in (0, line) for name, line in test.calls)
 
     first = [test for test in tests if calls(test)]
-    others = [test for test in tests if (test.starts or not (first or mutant.function)) and test not in first]
+    others = [test for test in tests if (test.starts or not mutant.function) and test not in first]
     return [first, others]
 
 

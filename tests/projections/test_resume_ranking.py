@@ -275,6 +275,11 @@ def test_the_preview_with_a_hit_is_a_window_around_the_first_one():
     # The window is used even when everything would fit.
     short = preview(a_session(title="y" * 100 + "needle" + "z" * 200), frozenset({"needle"}))
     assert short == "..." + "y" * 80 + "needle" + "z" * 154 + "..."
+    # Dots only where something is left out.
+    assert preview(a_session(title="y" * 80 + "needle"), frozenset({"needle"})) == "y" * 80 + "needle"
+    assert preview(a_session(title="y" * 81 + "needle"), frozenset({"needle"})) == "..." + "y" * 80 + "needle"
+    assert preview(a_session(title="needle" + "z" * 154), frozenset({"needle"})) == "needle" + "z" * 154
+    assert preview(a_session(title="needle" + "z" * 155), frozenset({"needle"})) == "needle" + "z" * 154 + "..."
 
 
 SESSIONS = st.builds(

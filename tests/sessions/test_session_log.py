@@ -14,16 +14,18 @@ import pytest
 from effort import times
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from session_files import Played, Session, step, workflow, write, write_log
 
 from pytest_workrail.engine.model.events import EVENT_TYPES
-from pytest_workrail.engine.model.ids import SessionId
+from pytest_workrail.engine.model.ids import NodeId, SessionId
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import summaries
 from pytest_workrail.sessions.prompts import node_prompts, read_only_home
-from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
+from pytest_workrail.sessions.script import Outcome, recorded_outcome
+from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise, trusted_log
 from pytest_workrail.sessions.stats import count_sessions
-from pytest_workrail.sessions.story import Remark, stories, story_json
+from pytest_workrail.sessions.story import Remark, StoryNode, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err
@@ -472,3 +474,22 @@ def test_no_command_opens_anything_in_the_folder_for_writing(tmp_path: Path) -> 
     assert run.stderr.splitlines()[-1] == "[0, 0, 0, 0, 0, 0] [] 1", run.stderr
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
     assert list(out.glob("*.scenario.json"))
+
+
+def test_events_out_of_order_are_damage(tmp_path: Path) -> None:
+    write(tmp_path, SAMPLE)
+    log = read_log(DataFolder(str(tmp_path)), SAMPLE.session_id)
+    assert trusted_log(SAMPLE.session_id, log.events).damage is None
+    *before, last = log.events
+    late = trusted_log(SAMPLE.session_id, [*before, structs.replace(last, event_index=0)])
+    assert (late.events, late.runs) == ((), {})
+    assert late.damage
+
+
+def test_a_node_says_how_the_engine_answered() -> None:
+    class Kept:
+        def __init__(self, snapshot: Any) -> None:
+            self.of = lambda ref: snapshot
+
+    node = StoryNode(1, NodeId("node_1"), "step", None, 0, 0, "ref", Kept("it is missing"))  # type: ignore[arg-type]
+    assert recorded_outcome(node) == Outcome("unknown", None, is_complete=False)
