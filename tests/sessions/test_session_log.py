@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from session_files import Played, Session, step, workflow, write, write_log
 
+from pytest_workrail.cli import main
 from pytest_workrail.engine.model.events import EVENT_TYPES
 from pytest_workrail.engine.model.ids import NodeId, SessionId
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
@@ -27,8 +28,9 @@ from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise,
 from pytest_workrail.sessions.stats import count_sessions
 from pytest_workrail.sessions.story import Remark, StoryNode, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
+from pytest_workrail.sessions.versions import open_source
 from workrail_lint.base.canonical import canonical_bytes, digest
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 
 PLAIN = workflow(step("first"), step("second"), step("third", notesOptional=True))
 
@@ -493,3 +495,15 @@ def test_a_node_says_how_the_engine_answered() -> None:
 
     node = StoryNode(1, NodeId("node_1"), "step", None, 0, 0, "ref", Kept("it is missing"))  # type: ignore[arg-type]
     assert recorded_outcome(node) == Outcome("unknown", None, is_complete=False)
+
+
+def test_a_session_is_opened_where_a_path_names_it(tmp_path: Path) -> None:
+    root, file = tmp_path / "data", str(tmp_path / "x.session.json")
+    session = str(write(root, SAMPLE))
+    assert main(["sessions", "export", SAMPLE.session_id, "--data", str(root), "--out", file]) == 0
+    for path, place in ((file, file), (str(root), str(root)), (session, str(root))):
+        opened = open_source(path)
+        assert isinstance(opened, Ok), opened.error
+        folder, names = opened.value
+        assert (folder.root, folder.exists, names) == (place, True, [SAMPLE.session_id])
+    assert isinstance(open_source(str(tmp_path)), Err)
