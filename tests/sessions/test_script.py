@@ -1,0 +1,53 @@
+"""Scripts: the outcome of every call that a run on record is replayed with, also of one that fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from session_files import step, workflow
+
+from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, outcome_of
+from workrail_lint import Ok, compile_workflow
+
+GUIDED = {"autonomy": "guided", "riskPolicy": "conservative"}
+STARTED = Outcome("ok", "first", is_complete=False)
+
+
+def played(*actions: SubmitStep, context: dict[str, Any] | None = None) -> list[Outcome | None]:
+    """The outcomes of a script: of its start, then of each action."""
+    made = compile_workflow(workflow(step("first"), step("second")))
+    assert isinstance(made, Ok), made.error
+    player = Player(made.value.ir, Script("Do it.", context or {}, GUIDED, STARTED, actions))
+    return [player.start(), *(outcome for _, outcome in player.play())]
+
+
+def submit(node: int, notes: str | None, context: dict[str, Any] | None = None) -> SubmitStep:
+    return SubmitStep(node, None, notes, (), context, STARTED)
+
+
+def test_every_submission_has_its_outcome() -> None:
+    missing = Outcome("blocked", "first", is_complete=False, codes=("MISSING_REQUIRED_NOTES",))
+    second, complete = Outcome("ok", "second", is_complete=False), Outcome("ok", None, is_complete=True)
+    assert played(submit(1, None), submit(2, "Done."), submit(3, "Done.")) == [STARTED, missing, second, complete]
+
+
+def test_a_call_that_fails_is_an_error_with_its_code() -> None:
+    refused = Outcome("error", None, is_complete=False, codes=("VALIDATION_ERROR",))
+    unknown = Outcome("error", None, is_complete=False, codes=("TOKEN_UNKNOWN_NODE",))
+    assert played(submit(1, "Done.", {"__proto__": 1}), submit(9, "Done.")) == [STARTED, refused, unknown]
+    # A run that never began has no node at all.
+    assert played(submit(1, "Done."), context={"__proto__": 1}) == [refused, unknown]
+
+
+@pytest.mark.parametrize(
+    ("response", "is_error", "outcome"),
+    [
+        ({"code": "X", "continueToken": "t"}, True, Outcome("error", None, is_complete=False, codes=("X",))),
+        ({"kind": "ok", "pending": {"stepId": "one"}}, False, Outcome("ok", "one", is_complete=False)),
+    ],
+)
+def test_an_outcome_leaves_out_tokens(response: dict[str, Any], is_error: bool, outcome: Outcome) -> None:
+    found = outcome_of(response, is_error)
+    assert found == outcome
+    assert found.answer == {name: value for name, value in response.items() if not name.endswith("Token")}
