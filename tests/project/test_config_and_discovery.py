@@ -89,6 +89,16 @@ def test_discovery_is_sorted_complete_and_skips_what_is_not_ours(tmp_path: Path)
     assert len([file for file in twice.files if file.path.endswith("a.json")]) == 1
 
 
+@pytest.mark.parametrize(
+    "text", ["tool = 3 # tool.workrail-lint", "[[tool]]\n[[tool.workrail-lint]]", "tool.workrail-lint = 3"]
+)
+def test_a_pyproject_whose_table_is_none_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert load_config(str(tmp_path / "pyproject.toml")) == Err(
+        f"{tmp_path / 'pyproject.toml'}: [tool.workrail-lint] must be a table"
+    )
+
+
 def test_patterns(tmp_path: Path) -> None:
     path = str(tmp_path / "workflows" / "old" / "a.json")
     for pattern in ("a.json", "old", "workflows/old/*", "workflows/**", "*.json", "workflows/old/a.json", "old/"):

@@ -167,8 +167,11 @@ def parse_config(path: str, content: bytes) -> Ok[Config] | Err[str]:
 
 
 def our_table(path: str, data: dict[str, Any]) -> Any:
-    """The part of a TOML file that is ours."""
-    return data.get("tool", {}).get(TABLE, {}) if os.path.basename(path) == SHARED_FILE else data
+    """Return the part of a TOML file that is ours; no table if what is around it is none."""
+    if os.path.basename(path) != SHARED_FILE:
+        return data
+    tools = data.get("tool", {})
+    return tools.get(TABLE, {}) if isinstance(tools, dict) else None
 
 
 def allowed_keys(table: dict[str, Any]) -> Ok[dict[str, Setting]] | Err[str]:
