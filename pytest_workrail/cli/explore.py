@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
         for number, workflow in enumerate(workflows)
         for piece in pieces(number, workflow.compiled.ir, profiles, args.runs, args.seed, args.seconds)
     ]
-    gathered = perform(args, TASK, work, "runs of 25")
+    gathered = perform(args, TASK, work, "batches of 25 runs")
     reports: list[dict[str, Any]] = []
     for number, workflow in enumerate(workflows):
         results: list[Any] = [each for each in gathered.values if isinstance(each, dict) and each["workflow"] == number]

@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         known.append({name: result for name, key in keys[-1].items() if (result := cache.get(key)) is not None})
         work += pieces(number, payload, [each.id for each in mutants_of_workflow if each.id not in known[-1]])
     try:
-        gathered = perform(args, TASK, work, "mutants, a dozen each")
+        gathered = perform(args, TASK, work, "batches of mutants")
     except UnstableScenario as problem:
         raise UsageError(str(problem)) from None
     for piece in gathered.values:

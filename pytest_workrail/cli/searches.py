@@ -122,7 +122,7 @@ def perform(args: argparse.Namespace, task: Task, pieces: Sequence[Json], label:
         raise UsageError(str(problem)) from None
     if gathered.is_interrupted:
         done = len(gathered.results)
-        err(f"workrail-test: interrupted after {done} of {len(pieces)} pieces ({label}); the others were not looked at")
+        err(f"workrail-test: interrupted after {done} of {len(pieces)} {label}; the rest was not searched")
     return gathered
 
 
