@@ -371,7 +371,7 @@ Evidence: TypeAlias = (
 
 
 class Excluded(NamedTuple):
-    """A point that is no goal, because not all of this can hold where it would show."""
+    """A point that does not count as a goal, because its conditions can't all hold where it would show."""
 
     point: Point
     scope: ConditionScope

@@ -38,7 +38,7 @@ ErrorCode: TypeAlias = (
 
 # How long a caller waits before it asks again for a session that somebody else writes to.
 LOCK_RETRY_AFTER_MS = 1000
-# How long it waits for somebody to make room on a full disk.
+# How long a client waits before it tries again on a full disk.
 SPACE_RETRY_AFTER_MS = 30_000
 
 

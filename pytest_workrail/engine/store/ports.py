@@ -48,7 +48,7 @@ class Hold(Protocol):
 
     @property
     def is_certain(self) -> bool:
-        """False where the system has no such locks, and somebody else may hold the folder too."""
+        """False where the system has no such locks, so another process may hold the folder too."""
         ...
 
     @property
