@@ -86,14 +86,6 @@ def test_task_edges() -> None:
     )
 
 
-def test_corrections_go_round() -> None:
-    steps = {(step.status, step.event): step.target for step in machine.CORRECTION_STEPS}
-    status = CorrectionStatus.NONE
-    for event in ("changes-requested", "dispatch", "verified", "re-ask", "changes-requested"):
-        status = steps[status, event]
-    assert status is CorrectionStatus.QUEUED
-
-
 @pytest.mark.parametrize(
     ("state", "mode", "files"),
     [

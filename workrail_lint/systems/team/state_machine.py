@@ -212,21 +212,6 @@ def may_follow(state: WorkflowState, target: WorkflowState, mode: Mode) -> bool:
     return any(row.state is state and row.target is target and row.mode in (None, mode) for row in TRANSITIONS)
 
 
-class CorrectionStep(NamedTuple):
-    """A possible step of a requested design change, and the data that must be stored first."""
-
-    status: CorrectionStatus
-    event: str
-    target: CorrectionStatus
-
-
-CORRECTION_STEPS = (
-    CorrectionStep(CorrectionStatus.NONE, "changes-requested", CorrectionStatus.QUEUED),
-    CorrectionStep(CorrectionStatus.COMPLETED, "changes-requested", CorrectionStatus.QUEUED),
-    CorrectionStep(CorrectionStatus.QUEUED, "dispatch", CorrectionStatus.DISPATCHED),
-    CorrectionStep(CorrectionStatus.DISPATCHED, "verified", CorrectionStatus.COMPLETED),
-    CorrectionStep(CorrectionStatus.COMPLETED, "re-ask", CorrectionStatus.COMPLETED),
-)
 OPEN_CORRECTION = (CorrectionStatus.QUEUED, CorrectionStatus.DISPATCHED)
 # The artifacts a correcting agent owns: newer than the dispatch, they are the evidence of its work.
 CORRECTION_EVIDENCE = {
