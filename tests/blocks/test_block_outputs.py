@@ -127,7 +127,6 @@ def test_node_status() -> None:
     assert node_status(output(status="partial")) is NodeStatus.COMPLETED
     assert node_status(output(status="failed")) is NodeStatus.FAILED
     assert node_status(output(), exit_code=1) is NodeStatus.FAILED
-    assert node_status(output(), timed_out=True) is NodeStatus.FAILED
 
 
 def test_discrepancies() -> None:

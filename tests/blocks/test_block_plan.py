@@ -8,8 +8,9 @@ from block_checks import check_text
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.blocks.ir import compile_definition, definition_hash
+from workrail_lint.systems.blocks.ir import compile_definition
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.plan import Lanes, cycles_through_groups, isolation, make_plan, node_runs, nodes_of
 from workrail_lint.systems.blocks.prompts import previous_block, restrictions_text
@@ -183,7 +184,7 @@ def test_restrictions_are_written_without_blanks() -> None:
 def compiled_hash(value: dict[str, Any], restrictions: tuple[str, ...] = ()) -> str:
     compiled = compile_definition(value, restrictions)
     assert isinstance(compiled, Ok), compiled
-    return definition_hash(compiled.value)
+    return canonical_hash(compiled.value)
 
 
 def test_what_people_see_does_not_change_the_hash() -> None:

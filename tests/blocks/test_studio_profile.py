@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from block_checks import check_text
 
+from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.blocks.ir import compile_definition, definition_hash
+from workrail_lint.systems.blocks.ir import compile_definition
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.rules.samples import (
     GATE,
@@ -129,7 +130,7 @@ def test_a_compiled_definition_tells_the_profiles_apart() -> None:
     assert isinstance(contract, Ok)
     assert isinstance(studio, Ok)
     assert "profile" not in contract.value
-    assert definition_hash(contract.value) != definition_hash(studio.value)
+    assert canonical_hash(contract.value) != canonical_hash(studio.value)
     assert isinstance(compile_definition(flow(r"items == '\'")), Err)
     assert isinstance(compile_definition(flow(r"items == '\'"), options=STUDIO), Ok)
 

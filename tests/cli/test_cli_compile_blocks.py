@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from cli_types import Run
 
+from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.blocks.ir import compile_definition, definition_hash
+from workrail_lint.systems.blocks.ir import compile_definition
 from workrail_lint.systems.blocks.rules.samples import edge, node, workflow
 
 FLOW = workflow(node("plan"), node("dev", "coding", "Build it."), edges=[edge("plan", "dev")])
@@ -20,7 +21,7 @@ FLOW = workflow(node("plan"), node("dev", "coding", "Build it."), edges=[edge("p
 def hash_of(definition: dict[str, Any]) -> str:
     compiled = compile_definition(definition)
     assert isinstance(compiled, Ok)
-    return definition_hash(compiled.value)
+    return canonical_hash(compiled.value)
 
 
 def test_a_definition_is_compiled_to_its_plan_and_prompts(run: Run, write: Any) -> None:

@@ -54,12 +54,11 @@ def gates_are_asked_twice(original):
 def a_resumed_gate_has_one_try(original):
     """Questions that were open before count as asked three times already."""
     from pytest_workrail.systems.team import user_gate as asking
-    from workrail_lint.systems.team import state_machine as machine
 
     def ask_gate(session, ident, question):
-        entry = machine.decision(session.store.status() or {}, ident)
+        entry = session.status_model.decision(ident)
         limits = asking.LIMITS
-        if entry is not None and entry["status"] == "pending":
+        if entry is not None and entry.status == "pending":
             asking.LIMITS = limits._replace(reasks=0)
         try:
             return original(session, ident, question)

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from workrail_lint.systems.team import roles
 from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.build import backlog_model, status_model
+from workrail_lint.systems.team.model.documents import Task
 from workrail_lint.systems.team.rules import RULES, samples
+from workrail_lint.systems.team.session import inferred_mode
 from workrail_lint.systems.team.state_machine import (
     TASK_EDGES,
     TRANSITIONS,
-    inferred_mode,
     may_follow,
     rank,
     required_artifacts,
@@ -84,14 +86,6 @@ def test_task_edges() -> None:
     )
 
 
-def test_corrections_go_round() -> None:
-    steps = {(step.status, step.event): step.target for step in machine.CORRECTION_STEPS}
-    status = CorrectionStatus.NONE
-    for event in ("changes-requested", "dispatch", "verified", "re-ask", "changes-requested"):
-        status = steps[status, event]
-    assert status is CorrectionStatus.QUEUED
-
-
 @pytest.mark.parametrize(
     ("state", "mode", "files"),
     [
@@ -118,11 +112,10 @@ def test_asking_ranks_as_the_state_it_returns_to() -> None:
     )
     pending = samples.decision("UD-2", None, state_context="PLAN")
     status = samples.status("ASK_USER", samples.decision("UD-1", state_context="DESIGN"), pending)
-    assert machine.return_state(status) == "PLAN"
-    assert (
-        machine.return_state(samples.status("ASK_USER", samples.decision("UD-1", state_context="DESIGN"))) == "DESIGN"
-    )
-    assert machine.return_state(samples.status("ASK_USER")) is None
+    assert status_model(status).returns_to == "PLAN"
+    answered = samples.status("ASK_USER", samples.decision("UD-1", state_context="DESIGN"))
+    assert status_model(answered).returns_to == "DESIGN"
+    assert status_model(samples.status("ASK_USER")).returns_to is None
 
 
 @pytest.mark.parametrize(
@@ -144,7 +137,8 @@ def test_asking_ranks_as_the_state_it_returns_to() -> None:
     ],
 )
 def test_mode(status: Any, architecture: bool, tasks: int | None, option: Mode | None, mode: Mode) -> None:
-    assert inferred_mode(status, has_architecture=architecture, task_count=tasks, option=option) is mode
+    model = None if status is None else status_model(status)
+    assert inferred_mode(model, has_architecture=architecture, task_count=tasks, option=option) is mode
 
 
 @pytest.mark.parametrize(
@@ -189,19 +183,50 @@ _ODD = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["current_state", "user_decisions", "gate_tracking", "session"]), _ODD))
 def test_no_status_is_too_odd(status: dict[str, Any]) -> None:
-    machine.return_state(status)
-    machine.correction_of(status)
-    machine.strategy_of(status)
-    machine.is_design_approved(status)
-    mode = inferred_mode(status, has_architecture=False, task_count=1)
-    required_artifacts(status.get("current_state"), mode, machine.return_state(status))
+    model = status_model(status)
+    assert model.correction in (None, *CorrectionStatus)
+    assert model.strategy is None
+    assert not model.is_design_approved
+    assert model.decision("UD-APPROVE-DESIGN") is None
+    mode = inferred_mode(model, has_architecture=False, task_count=1)
+    assert "status.json" in required_artifacts(model.written_state, mode, model.returns_to)
+
+
+@pytest.mark.parametrize(
+    ("tracking", "correction"),
+    [
+        (..., CorrectionStatus.NONE),
+        ("queued", CorrectionStatus.NONE),
+        ({}, CorrectionStatus.NONE),
+        ({"APPROVE_DESIGN": []}, CorrectionStatus.NONE),
+        ({"APPROVE_DESIGN": {"correction_status": None}}, CorrectionStatus.NONE),
+        ({"APPROVE_DESIGN": {"correction_status": "queued"}}, CorrectionStatus.QUEUED),
+        ({"APPROVE_DESIGN": {"correction_status": "done"}}, None),
+        ({"APPROVE_DESIGN": {"correction_status": 3}}, None),
+    ],
+)
+def test_correction(tracking: Any, correction: CorrectionStatus | None) -> None:
+    assert status_model(samples.status(gate_tracking=tracking)).correction is correction
+
+
+def test_an_unknown_state_is_still_a_state() -> None:
+    model = status_model(samples.status("nonsense"))
+    assert model.current_state is None
+    assert model.written_state == "nonsense"
+
+
+def _task(**members: Any) -> Task:
+    (task,) = backlog_model({"tasks": [members]}).tasks
+    return task
 
 
 def test_needs() -> None:
-    assert machine.needs_qa({"id": "T-001"})
-    assert not machine.needs_qa({"id": "T-001", "type": "docs"})
-    assert machine.needs_security({"risk_flags": ["security"]})
-    assert machine.needs_security({"id": "T-002"}, ["T-002"])
-    assert machine.advised_strategy([{"id": "T-001"}]) is Strategy.SINGLE_FINAL
-    assert machine.advised_strategy([{"risk_flags": ["perf"]}]) is Strategy.PER_BATCH
-    assert machine.advised_strategy([{}] * 5) is Strategy.PER_BATCH
+    assert _task(id="T-001").needs_qa
+    assert _task(id="T-001", type=None).needs_qa
+    assert _task(id="T-001", type="feat").needs_qa
+    assert not _task(id="T-001", type="docs").needs_qa
+    assert not _task(id="T-001", type="feature").needs_qa
+    assert _task(risk_flags=["security"]).needs_security()
+    assert _task(id="T-002").needs_security(["T-002"])
+    assert not _task(id="T-002", risk_flags=["perf"]).needs_security(["T-001"])
+    assert _task(acceptance_checks=["cmd: make", "manual: look", {"cmd": "make"}]).commands == ["cmd: make"]

@@ -17,10 +17,10 @@ from workrail_lint.systems.team.vocabulary import (
     AgentName,
     ac_ids_in,
     is_check,
-    is_repo_path,
     is_session_name,
     is_task_id,
     is_timestamp,
+    machine_reason,
     moment,
     session_parts,
 )
@@ -75,8 +75,8 @@ def test_ids_and_paths() -> None:
     assert is_check("cmd: x")
     assert not is_check("cmd:x")
     assert not is_check("manual:  ")
-    assert is_repo_path("src/a..b/c.js")
-    assert not is_repo_path("a/..")
+    assert machine_reason("src/a..b/c.js") is None
+    assert machine_reason("a/..") == "leaves the repository"
     assert session_parts("./.agents-work/s/adr/x.md") == ("s", "adr/x.md")
     assert session_parts(".agents-work//s/./x.md") == ("s", "x.md")
     assert session_parts(".agents-work/s/../t/x.md") is None

@@ -18,11 +18,13 @@ from team_plays import DECIDED, SESSION, SINGLE, blockers, codes, events, full, 
 from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.team import TeamRun, questions, run
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
+from pytest_workrail.systems.team.states import advised_strategy
 from pytest_workrail.systems.team.team_run import SessionNormalizer
 from workrail_lint.documents.json_reader import read_json
+from workrail_lint.systems.team.model.build import backlog_model
 from workrail_lint.systems.team.roles import review_verdict
 from workrail_lint.systems.team.rules import RULES
-from workrail_lint.systems.team.vocabulary import DecisionStatus, FixLoop
+from workrail_lint.systems.team.vocabulary import DecisionStatus, FixLoop, Strategy
 
 BLOCKED = {"output": {"status": "BLOCKED"}}
 NOTES = {
@@ -426,3 +428,19 @@ def test_lost_writes_never_change_what_comes_of_a_run(first: int, second: int) -
     assert found.final_state == "DONE"
     assert found.golden["artifacts"] == plain.golden["artifacts"]
     assert events(found).count("ask") == events(plain).count("ask")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "strategy"),
+    [
+        ([{"id": "T-001"}], Strategy.SINGLE_FINAL),
+        ([{"risk_flags": ["none"]}], Strategy.SINGLE_FINAL),
+        ([{"risk_flags": ["perf"]}], Strategy.PER_BATCH),
+        ([{"depends_on": ["T-001"]}], Strategy.SINGLE_FINAL),
+        ([{"depends_on": ["T-001", "T-002"]}], Strategy.PER_BATCH),
+        ([{}] * 4, Strategy.SINGLE_FINAL),
+        ([{}] * 5, Strategy.PER_BATCH),
+    ],
+)
+def test_the_strategy_that_is_advised(tasks: list[dict[str, Any]], strategy: Strategy) -> None:
+    assert advised_strategy(backlog_model({"tasks": tasks}).tasks) is strategy

@@ -16,7 +16,7 @@ from pytest_workrail.systems.team import run
 from pytest_workrail.systems.team.run_state import TeamLog
 from workrail_lint import check
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.systems.team.state_machine import GATES, LIMITS, decisions_of
+from workrail_lint.systems.team.state_machine import GATES, LIMITS
 from workrail_lint.systems.team.vocabulary import decision_number
 
 SESSION = "2000-01-01_any-thing"
@@ -195,7 +195,7 @@ class Sessions(RuleBasedStateMachine):
         """A state after a gate is entered only when the stored answer says so."""
         if getattr(self, "files", None) is None:
             return
-        by_id = {entry.get("decision_id"): entry for entry in decisions_of(self._status())}
+        by_id = {entry.get("decision_id"): entry for entry in self._status().get("user_decisions", [])}
         state = self._status().get("current_state")
         if self.mode == "full" and state in (
             "PLAN",
@@ -229,7 +229,7 @@ class Sessions(RuleBasedStateMachine):
     def every_decision_has_one_entry(self) -> None:
         if getattr(self, "files", None) is None:
             return
-        idents = [entry.get("decision_id") for entry in decisions_of(self._status())]
+        idents = [entry.get("decision_id") for entry in self._status().get("user_decisions", [])]
         assert len(set(idents)) == len(idents)
         numbers = [number for ident in idents if (number := decision_number(ident)) is not None]
         assert numbers == list(range(1, len(numbers) + 1))

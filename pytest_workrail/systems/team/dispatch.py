@@ -14,7 +14,6 @@ from pytest_workrail.systems.team.session import (
     STATUS,
     TASKS,
     Halt,
-    Task,
     TeamBlocker,
     about_agent,
     about_artifact,
@@ -28,9 +27,11 @@ from pytest_workrail.systems.team.simulated_agents import AgentOutput, Call, Fil
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.build import status_model
+from workrail_lint.systems.team.model.documents import Task
 from workrail_lint.systems.team.roles import ROLES, WRITTEN_KEYS, may_write
 from workrail_lint.systems.team.rules import RULES
-from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF, decisions_of
+from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
     CHANGES_REQUESTED,
@@ -98,17 +99,15 @@ def research_question(session: SessionState) -> str:
 
 def _task(session: SessionState, agent: AgentName, task: str) -> dict[str, Any]:
     planned = session.task(task)
-    flags = [flag for flag in planned.strings("risk_flags") if is_member(flag, RiskFlag)]
-    title, goal = planned.text("title"), planned.text("goal")
     document: dict[str, Any] = {
         "id": task,
-        "title": session.goal if title is None else title,
-        "goal": _goal(session, agent) if goal is None else goal,
-        "non_goals": planned.strings("non_goals"),
+        "title": session.goal if planned.title is None else planned.title,
+        "goal": planned.goal if planned.has("goal") else _goal(session, agent),
+        "non_goals": list(planned.non_goals),
         "constraints": list(session.request.constraints or ()),
         "context_files": context_files(session, agent, planned),
-        "acceptance_checks": list(filter(is_check, planned.strings("acceptance_checks"))),
-        "risk_flags": flags or [RiskFlag.NONE.value],
+        "acceptance_checks": list(filter(is_check, planned.acceptance_checks)),
+        "risk_flags": list(planned.risk_flags) or [RiskFlag.NONE.value],
     }
     if agent is A.REVIEWER:
         document["session_changed_files"] = changed_files(session, task)
@@ -119,8 +118,9 @@ def _goal(session: SessionState, agent: AgentName) -> str:
     if agent is A.REVIEWER:
         return machine.FINAL_REVIEW_GOAL[session.strategy]
     if session.state is S.APPROVE_DESIGN:
-        entry = machine.decision(session.status, APPROVE_DESIGN_ID) or {}
-        return f"Change the design: {str(entry.get('answer') or '').removeprefix(CHANGES_REQUESTED).strip()}"
+        decision = session.status_model.decision(APPROVE_DESIGN_ID)
+        answer = None if decision is None else decision.answer
+        return f"Change the design: {(answer or '').removeprefix(CHANGES_REQUESTED).strip()}"
     return session.goal
 
 
@@ -133,7 +133,7 @@ def context_files(session: SessionState, agent: AgentName, planned: Task) -> lis
     prefix = f"{SESSIONS_FOLDER}/{session.store.session}/"
     paths = [prefix + file for file in files]
     if agent is A.CODER:
-        paths += planned.strings("context_files")
+        paths += planned.context_files
     return list(dict.fromkeys(paths))
 
 
@@ -149,8 +149,8 @@ def changed_files(session: SessionState, task: str) -> list[dict[str, str]]:
 
 def planned_files(session: SessionState, tasks: list[Task]) -> list[str]:
     """Return the files that the plan expects and that exist; after a break nothing else is known."""
-    started = [task for task in tasks if task.status not in (TaskStatus.NOT_STARTED.value, "")]
-    expected = [path for task in started for path in task.strings("files_expected")]
+    started = [task for task in tasks if task.written_status not in (TaskStatus.NOT_STARTED.value, "")]
+    expected = [path for task in started for path in task.files_expected]
     return [path for path in expected if _is_there(session, path)]
 
 
@@ -409,7 +409,7 @@ class _AgentWrites:
         session, agent = self.session, self.agent.value
         reason = session.store.refusal(file.path)
         if reason is None:
-            tasks = {task.id: task.status for task in session.store.tasks()}
+            tasks = {task.id: task.written_status for task in session.store.tasks()}
             try:
                 session.store.put(file.path, file.data)
             except OSError:
@@ -428,9 +428,10 @@ class _AgentWrites:
     def _moved(self, before: dict[str, str]) -> _Violation | None:
         broken = None
         for task in self.session.store.tasks():
-            if task.status and before.get(task.id, task.status) != task.status:
-                self.session.log.emit("task_status", task=task.id, status=task.status, by=self.agent.value)
-                if task.status == TaskStatus.COMPLETED:
+            status = task.written_status
+            if status and before.get(task.id, status) != status:
+                self.session.log.emit("task_status", task=task.id, status=status, by=self.agent.value)
+                if task.status == "completed":
                     broken = _Violation(f"{self.agent.value} set {task.id} to completed", "coder-set-completed")
         return broken
 
@@ -444,8 +445,10 @@ class _AgentWrites:
                 return None  # it is not a status; the guard reports that
             session.store.save_status(known)
             return _Violation(f"{self.agent.value} left a status.json that can't be read")
-        old = {str(entry.get("decision_id")): entry for entry in decisions_of(known)}
-        new = {str(entry.get("decision_id")): entry for entry in decisions_of(after)}
+        old, new = (
+            {str(entry.raw.get("decision_id")): entry.raw for entry in status_model(each).user_decisions}
+            for each in (known, after)
+        )
         changed = [ident for ident in (*new, *(old.keys() - new.keys())) if new.get(ident) != old.get(ident)]
         if not changed:
             return None

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from pytest_workrail.systems.kernel.run import Event
 from pytest_workrail.systems.kernel.scenario import LockEvidence
-from workrail_lint.systems.team.state_machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS, correction_of
+from workrail_lint.systems.team.model.build import status_model
+from workrail_lint.systems.team.state_machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS
 from workrail_lint.systems.team.vocabulary import (
     META,
     NO_RESPONSE,
@@ -151,7 +152,7 @@ def _history_before_overwrite(w: RunEvidence) -> bool:
 
 @EVIDENCE.of("team-correction-once")
 def _correction_once(w: RunEvidence) -> bool:
-    if not w.is_resumed or correction_of(w.started_with) is not CorrectionStatus.DISPATCHED:
+    if not w.is_resumed or status_model(w.started_with).correction is not CorrectionStatus.DISPATCHED:
         return False
     seen = next((e for e in w.events if e["event"] in ("dispatch", "correction", "ask", "blocker")), None)
     return seen is not None and seen["event"] != "dispatch"

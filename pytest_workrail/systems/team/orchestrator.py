@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from pytest_workrail.scenarios.drivers import parse_time
 from pytest_workrail.systems.team.dispatch import dispatch
@@ -41,6 +40,8 @@ from pytest_workrail.systems.team.states import (
 from pytest_workrail.systems.team.user_gate import ask_pending
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.build import status_model
+from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.scenario import Resume
 from workrail_lint.systems.team.state_machine import CORRECTION_EVIDENCE, GATES, TERMINAL_STATES
 from workrail_lint.systems.team.vocabulary import (
@@ -49,14 +50,10 @@ from workrail_lint.systems.team.vocabulary import (
     AgentName,
     BlockerSlug,
     CorrectionStatus,
-    DecisionStatus,
     FixLoop,
     Mode,
-    TaskStatus,
     WorkflowState,
-    decision_number,
     is_member,
-    members_of,
     moment,
 )
 
@@ -137,10 +134,11 @@ def resume(session: SessionState, start: Resume) -> Step:
     misshapen = session.linter.errors(STATUS, _SHAPE)
     if misshapen:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *misshapen))
-    target = _target(status, state, start)
+    model = status_model(status)
+    target = _target(model, state, start)
     if isinstance(target, Err):
         return target
-    return _continue(session, status, target.value)
+    return _continue(session, model, target.value)
 
 
 def _state_of(status: Status | None) -> WorkflowState | None:
@@ -148,47 +146,43 @@ def _state_of(status: Status | None) -> WorkflowState | None:
     return WorkflowState(state) if is_member(state, WorkflowState) else None
 
 
-def _target(status: Status, state: WorkflowState, start: Resume) -> Step:
+def _target(status: SessionStatus, state: WorkflowState, start: Resume) -> Step:
     """Return the state to continue in; for a blocked session the scenario names it, except at a gate."""
     if state is not S.BLOCKED:
         return Ok(state)
     for ident, gate in GATES.items():
-        entry = machine.decision(status, ident)
-        if entry is not None and entry.get("status") == DecisionStatus.CANCELLED:
+        entry = status.decision(ident)
+        if entry is not None and entry.status == "cancelled":
             return Ok(gate)
     if start.as_ is None:
         return Err(unscripted("the session is BLOCKED; set `as` to the state to continue in", "/team/start"))
     return Ok(start.as_)
 
 
-def _continue(session: SessionState, status: Status, state: WorkflowState) -> Step:
-    absent = machine.required_artifacts(state, session.mode, machine.return_state(status))
+def _continue(session: SessionState, status: SessionStatus, state: WorkflowState) -> Step:
+    absent = machine.required_artifacts(state, session.mode, status.returns_to)
     lacking = [missing(file, session.mode) for file in absent if not session.store.exists(file)]
     if lacking:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *lacking))
     if state in GATES.values():
         return _at(session, state)
-    pending = [
-        entry
-        for entry in machine.decisions_of(status)
-        if decision_number(entry.get("decision_id")) is not None and entry.get("status") == DecisionStatus.PENDING
-    ]
+    pending = [entry for entry in status.user_decisions if entry.number is not None and entry.status == "pending"]
     back: str | None = state.value
     if state is S.ASK_USER:
-        back = machine.return_state(status)
+        back = status.returns_to
         if back is None or WorkflowState(back) in machine.NOT_RETURNABLE:
-            return Err(_unknown_return_state(str(pending[0]["decision_id"]) if pending else "UD-1"))
+            return Err(_unknown_return_state(pending[0].decision_id if pending else "UD-1"))
         session.enter(state)
     return _pending(session, pending, WorkflowState(back)) if pending else _at(session, WorkflowState(back))
 
 
 def _at(session: SessionState, state: WorkflowState) -> Step:
     """Do what is left to do in a state that is neither a question nor an end."""
-    status = session.status
+    status = session.status_model
     if state is S.APPROVE_DESIGN:
         session.arrive(state)
         return _approval(session, status)
-    if state is S.REVIEW_STRATEGY and machine.strategy_of(status) is not None:
+    if state is S.REVIEW_STRATEGY and status.strategy is not None:
         session.arrive(state)
         session.log.emit("verify", ok=True)
         return Ok(S.IMPLEMENT_LOOP)
@@ -206,7 +200,7 @@ def _unknown_return_state(ident: str) -> Halt:
     return blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, unknown)
 
 
-def _pending(session: SessionState, entries: list[dict[str, Any]], state: WorkflowState) -> Step:
+def _pending(session: SessionState, entries: list[Decision], state: WorkflowState) -> Step:
     """Ask what is open, and only that; then go on in a state, or where the answers lead."""
     asked = ask_pending(session, entries)
     if isinstance(asked, Err):
@@ -227,8 +221,8 @@ def _repair(session: SessionState, loop: FixLoop) -> Step:
     if loop is FixLoop.FIX_BUILD:
         return fix_build(session, is_counted=True)
     tasks = session.store.tasks()
-    begun = [task.id for task in tasks if task.status == TaskStatus.IN_PROGRESS]
-    waiting = [task for task in tasks if task.status == TaskStatus.IMPLEMENTED]
+    begun = [task.id for task in tasks if task.status == "in-progress"]
+    waiting = [task for task in tasks if task.status == "implemented"]
     if not begun and waiting and session.repairs(loop, META) == 0:
         return Ok(S.IMPLEMENT_LOOP)  # the repair is done; what is left is the review
     worked = dispatch(session, AgentName.CODER, begun[0] if begun else META)
@@ -238,23 +232,20 @@ def _repair(session: SessionState, loop: FixLoop) -> Step:
 # ------------------------------------------------------------------------------------------------- the design
 
 
-def _approval(session: SessionState, status: Status) -> Step:
+def _approval(session: SessionState, status: SessionStatus) -> Step:
     """Do what is left to do at the gate about the design."""
-    entry = machine.decision(status, APPROVE_DESIGN_ID) or {}
-    is_answered = entry.get("status") == DecisionStatus.ANSWERED
-    correction = machine.correction_of(status)
-    if is_answered and machine.is_approval(entry.get("answer")) and correction not in machine.OPEN_CORRECTION:
+    if status.is_design_approved and status.correction not in machine.OPEN_CORRECTION:
         session.log.emit("verify", ok=True)
         return Ok(S.PLAN)
-    if is_answered and machine.is_change_request(entry.get("answer")):
-        done = _correction(session, status, correction)
+    if machine.is_change_request(status.answer(APPROVE_DESIGN_ID)):
+        done = _correction(session, status)
         if isinstance(done, Err):
             return done
     return approve_design(session)
 
 
-def _correction(session: SessionState, status: Status, correction: CorrectionStatus | None) -> Ok[None] | Err[Halt]:
-    match correction:
+def _correction(session: SessionState, status: SessionStatus) -> Ok[None] | Err[Halt]:
+    match status.correction:
         case C.COMPLETED:
             return Ok(None)
         case C.DISPATCHED:
@@ -266,13 +257,12 @@ def _correction(session: SessionState, status: Status, correction: CorrectionSta
             return correct(session)
 
 
-def _verified(session: SessionState, status: Status) -> Ok[None] | Err[Halt]:
+def _verified(session: SessionState, status: SessionStatus) -> Ok[None] | Err[Halt]:
     """Look for the result of a correction that was dispatched; it is never dispatched again."""
-    gate = members_of(members_of(status.get("gate_tracking")).get(S.APPROVE_DESIGN.value))
-    sent = members_of(gate.get("last_correction_dispatch"))
-    agent = sent.get("agent")
-    owned = CORRECTION_EVIDENCE.get(AgentName(agent), ()) if is_member(agent, AgentName) else ()
-    if any(_is_evidence(session, file, sent.get("at")) for file in _files(session, owned)):
+    sent = status.design_gate.last_correction_dispatch if status.design_gate is not None else None
+    agent, at = (None, None) if sent is None else (sent.agent, sent.at_)
+    owned = () if agent is None else CORRECTION_EVIDENCE[AgentName(agent)]
+    if any(_is_evidence(session, file, at) for file in _files(session, owned)):
         move_correction(session, C.COMPLETED)
         return Ok(None)
     file = owned[0] if owned else STATUS

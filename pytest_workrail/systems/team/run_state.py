@@ -14,11 +14,11 @@ from pytest_workrail.scenarios.drivers import SimulatedClock
 from pytest_workrail.systems.kernel.run import EventLog, RunState
 from pytest_workrail.systems.team.minimal_outputs import status as first_status
 from pytest_workrail.systems.team.session import (
+    NO_TASK,
     FailingWrite,
     Halt,
     SessionLinter,
     Store,
-    Task,
     TeamBlocker,
     about_artifact,
     about_state,
@@ -27,6 +27,8 @@ from pytest_workrail.systems.team.session import (
 from pytest_workrail.systems.team.simulated_agents import Answer, SimulatedAgents, SimulatedUser
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.build import status_model
+from workrail_lint.systems.team.model.documents import SessionStatus, Task
 from workrail_lint.systems.team.scenario import Flags, Request, Team
 from workrail_lint.systems.team.vocabulary import (
     KNOWN_TOOLS,
@@ -137,7 +139,7 @@ class SessionState(RunState):
     @property
     def strategy(self) -> Strategy:
         """Return the strategy on disk; lean runs review as they go."""
-        strategy = machine.strategy_of(self.status)
+        strategy = self.status_model.strategy
         return strategy if strategy is not None and self.mode is Mode.FULL else Strategy.PER_BATCH
 
     @property
@@ -145,8 +147,13 @@ class SessionState(RunState):
         """Return status.json; empty if there is none that can be read."""
         return self.store.status() or {}
 
+    @property
+    def status_model(self) -> SessionStatus:
+        """Return the model of status.json."""
+        return status_model(self.status)
+
     def task(self, ident: str) -> Task:
-        return next((task for task in self.store.tasks() if task.id == ident), Task("", "", {}))
+        return next((task for task in self.store.tasks() if task.id == ident), NO_TASK)
 
     def repairs(self, loop: FixLoop, task: str) -> int:
         """Return how often something was repaired already, according to the disk."""

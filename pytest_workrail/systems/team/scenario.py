@@ -14,7 +14,7 @@ from pytest_workrail.systems.team.team_run import PACK, TeamRun, run
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
-from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.build import status_model
 from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.scenario_check import findings
 from workrail_lint.systems.team.trace import EVENTS
@@ -56,14 +56,14 @@ def _known_issues(wanted: int | None, run: TeamRun, pointer: str) -> Iterator[Fa
 def _decisions(wanted: Mapping[str, Any] | None, run: TeamRun, pointer: str) -> Iterator[Fault]:
     for ident, expected in (wanted or {}).items():
         place = child(pointer, ident)
-        entry = machine.decision(run.status, ident)
+        entry = status_model(run.status).decision(ident)
         if entry is None:
             yield Fault(f"decision {ident} does not exist", place)
             continue
         for name, value in ({"": expected} if isinstance(expected, str) else expected).items():
             member = {"": "status", "reason": "resolution_reason"}.get(name, name)
-            if entry.get(member) != value:
-                text = f"{member} of {ident}: expected {value}, found {entry.get(member)}"
+            if entry.raw.get(member) != value:
+                text = f"{member} of {ident}: expected {value}, found {entry.raw.get(member)}"
                 yield Fault(text, child(place, name) if name else place)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.scenarios.drivers import SimulatedClock
@@ -28,6 +28,8 @@ from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import SUFFIXES, TeamKind, kind_by_name
+from workrail_lint.systems.team.model.build import backlog_model, status_model
+from workrail_lint.systems.team.model.documents import Task
 from workrail_lint.systems.team.options import team_options
 from workrail_lint.systems.team.rules.walk import run_trace
 from workrail_lint.systems.team.session import list_files, plan_document, plan_tasks
@@ -43,7 +45,6 @@ from workrail_lint.systems.team.vocabulary import (
     WriteFault,
     items_of,
     machine_reason,
-    strings_of,
 )
 
 # Whom to ask for an artifact that is not there.
@@ -171,24 +172,7 @@ class FailingWrite:
     kind: WriteFault
 
 
-class Task(NamedTuple):
-    """A task of the plan; a status that is not a string is empty here."""
-
-    id: str
-    status: str
-    value: dict[str, Any]  # as the plan has it
-
-    def text(self, member: str) -> str | None:
-        value = self.value.get(member)
-        return value if type(value) is str else None
-
-    def strings(self, member: str) -> list[str]:
-        return strings_of(self.value.get(member))
-
-    @property
-    def commands(self) -> list[str]:
-        """Return the checks that are commands to run."""
-        return [check for check in self.strings("acceptance_checks") if check.startswith("cmd: ")]
+NO_TASK: Task = backlog_model({"tasks": [{}]}).tasks[0]
 
 
 class Store:
@@ -266,12 +250,7 @@ class Store:
         if data is None:
             return []
         if self._plan is None or self._plan[0] != data:
-            values = [value for value in plan_tasks(data) or [] if type(value.get("id")) is str]
-            tasks = [
-                Task(value["id"], value["status"] if type(value.get("status")) is str else "", value)
-                for value in values
-            ]
-            self._plan = data, tasks
+            self._plan = data, [task for task in plan_tasks(data) or () if task.has("id")]
         return list(self._plan[1])
 
     def age(self, file: str) -> float:
@@ -382,8 +361,8 @@ class SessionLinter:
 
     @property
     def _settings(self) -> Any:
-        asked = machine.decisions_of(self._store.status() or {})
-        others = [entry.get("decision_id") for entry in asked if not topic_of(entry.get("question")).is_from_security]
+        asked = status_model(self._store.status() or {}).user_decisions
+        others = [entry.decision_id for entry in asked if not topic_of(entry.question).is_from_security]
         options: dict[str, object] = {
             "team-simulated": True,
             "team-mode": self.mode.value,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -13,7 +14,6 @@ from pytest_workrail.systems.team.run_state import SessionState
 from pytest_workrail.systems.team.session import (
     TASKS,
     Halt,
-    Task,
     TeamBlocker,
     about_state,
     about_task,
@@ -24,6 +24,7 @@ from pytest_workrail.systems.team.simulated_agents import AgentOutput
 from pytest_workrail.systems.team.user_gate import QuestionOutcome, ask, ask_gate, set_correction
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.documents import Task
 from workrail_lint.systems.team.roles import review_verdict
 from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF
 from workrail_lint.systems.team.vocabulary import (
@@ -39,6 +40,7 @@ from workrail_lint.systems.team.vocabulary import (
     FixLoop,
     Mode,
     OutputStatus,
+    RiskFlag,
     Strategy,
     TaskStatus,
     WorkflowState,
@@ -208,12 +210,19 @@ def strategy_question(session: SessionState) -> str:
     """Return the question with the number of tasks, their ids, both strategies and the recommended one."""
     tasks = session.store.tasks()
     scope = ", ".join(task.id for task in tasks)
-    chained = sum(1 for task in tasks if items_of(task.value.get("depends_on")))
-    advised = machine.advised_strategy([task.value for task in tasks]).value
+    chained = sum(1 for task in tasks if task.depends_on)
+    advised = advised_strategy(tasks).value
     return (
         f"{len(tasks)} tasks ({scope}; {chained} with dependencies) are planned. Review after every task (per-batch) "
         f"or once at the end (single-final)? Advised: {advised}."
     )
+
+
+def advised_strategy(tasks: Sequence[Task]) -> Strategy:
+    """Return the strategy that the question recommends."""
+    risky = any(set(task.risk_flags) - {RiskFlag.NONE.value} for task in tasks)
+    chained = any(len(task.depends_on) > 1 for task in tasks)
+    return Strategy.PER_BATCH if len(tasks) >= 5 or risky or chained else Strategy.SINGLE_FINAL
 
 
 def leave_lean(session: SessionState) -> WorkflowState:
@@ -255,7 +264,7 @@ def implement(session: SessionState) -> Step:
         return passed
     if single:
         for task in session.store.tasks():
-            if task.status == T.IMPLEMENTED:
+            if task.status == "implemented":
                 _promote(session, task)
     return Ok(S.INTEGRATE)
 
@@ -272,7 +281,7 @@ def _next_task(session: SessionState) -> Task | None:
             if is_task_id(task.id)
             and task.id not in finished
             and not _is_given_up(session, task)
-            and all(needed in finished for needed in task.strings("depends_on"))
+            and all(needed in finished for needed in task.depends_on)
         ),
         None,
     )
@@ -280,7 +289,7 @@ def _next_task(session: SessionState) -> Task | None:
 
 def _is_given_up(session: SessionState, task: Task) -> bool:
     issues = strings_of(session.status.get("known_issues"))
-    return task.status == T.BLOCKED and any(task.id in task_ids_in(issue) for issue in issues)
+    return task.status == "blocked" and any(task.id in task_ids_in(issue) for issue in issues)
 
 
 def _drop_unreachable(session: SessionState) -> None:
@@ -288,13 +297,13 @@ def _drop_unreachable(session: SessionState) -> None:
     done = (T.IMPLEMENTED.value, T.COMPLETED.value)
     for task in session.store.tasks():
         if task.status not in done and not _is_given_up(session, task) and is_task_id(task.id):
-            session.add_issue(f"{task.id} left out: it depends on {', '.join(task.strings('depends_on'))}")
+            session.add_issue(f"{task.id} left out: it depends on {', '.join(task.depends_on)}")
             session.move_task(task.id, T.BLOCKED)
 
 
 def _build(session: SessionState, task: Task) -> Step:
     """Implement one task and, unless all are reviewed at the end, review and promote it."""
-    if task.status != T.IMPLEMENTED:
+    if task.status != "implemented":
         coded = dispatch(session, A.CODER, task.id)
         if isinstance(coded, Err):
             return coded
@@ -317,7 +326,7 @@ def _build(session: SessionState, task: Task) -> Step:
 def _ensure_implemented(session: SessionState, ident: str) -> None:
     """Mark a task as implemented if the Coder replied OK and did not update the plan."""
     for status in (T.IN_PROGRESS, T.IMPLEMENTED):
-        now = session.task(ident).status
+        now = session.task(ident).written_status
         if now != T.IMPLEMENTED and now != status:
             session.move_task(ident, status)
 
@@ -325,8 +334,8 @@ def _ensure_implemented(session: SessionState, ident: str) -> None:
 def _required_gates(session: SessionState, task: Task) -> list[AgentName]:
     sensitive = session.flags.sensitive or ()
     needed = [
-        *([A.QA] if machine.needs_qa(task.value) else []),
-        *([A.SECURITY] if machine.needs_security(task.value, sensitive) else []),
+        *([A.QA] if task.needs_qa else []),
+        *([A.SECURITY] if task.needs_security(sensitive) else []),
     ]
     session.memory.required[task.id] = [agent.value for agent in needed]
     return needed
@@ -339,12 +348,12 @@ def _promote(session: SessionState, task: Task) -> None:
 
 def _final_review(session: SessionState) -> Ok[None] | Err[Halt]:
     """Send those who did not have to review any task over all of them, and have one review of the whole."""
-    tasks = [task.value for task in _kept(session)]
+    tasks = _kept(session)
     sensitive = session.flags.sensitive or ()
     agents = []
-    if not session.log.dispatched(A.QA) and not any(map(machine.needs_qa, tasks)):
+    if not session.log.dispatched(A.QA) and not any(task.needs_qa for task in tasks):
         agents.append(A.QA)
-    if not session.log.dispatched(A.SECURITY) and not any(machine.needs_security(task, sensitive) for task in tasks):
+    if not session.log.dispatched(A.SECURITY) and not any(task.needs_security(sensitive) for task in tasks):
         agents.append(A.SECURITY)
     for agent in (*agents, A.REVIEWER):
         passed = _pass(session, agent, META)
@@ -355,7 +364,7 @@ def _final_review(session: SessionState) -> Ok[None] | Err[Halt]:
 
 def _kept(session: SessionState) -> list[Task]:
     """Return the tasks that were not given up."""
-    return [task for task in session.store.tasks() if task.status != T.BLOCKED]
+    return [task for task in session.store.tasks() if task.status != "blocked"]
 
 
 def _combined_pass(session: SessionState) -> Ok[None] | Err[Halt]:

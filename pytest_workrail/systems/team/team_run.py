@@ -37,15 +37,14 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.documents.yaml_reader import read_yaml
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.run import order
-from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.build import status_model
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.scenario import Resume, Team, TeamScenario
-from workrail_lint.systems.team.session import leads_out, list_files, plan_tasks
+from workrail_lint.systems.team.session import inferred_mode, leads_out, list_files, plan_tasks
 from workrail_lint.systems.team.vocabulary import (
     DEFAULT_SESSION,
     TIMESTAMP,
     CheckResult,
-    DecisionStatus,
     Mode,
     WorkflowState,
     is_session_name,
@@ -265,7 +264,7 @@ def _mode(team: Team, files: Files, status: dict[str, Any]) -> Mode:
     tasks = files.get("tasks.yaml")
     planned = None if tasks is None else plan_tasks(tasks)
     count = None if planned is None else len(planned)
-    return machine.inferred_mode(status, has_architecture="architecture.md" in files, task_count=count)
+    return inferred_mode(status_model(status), has_architecture="architecture.md" in files, task_count=count)
 
 
 def _start(files: Files) -> datetime:
@@ -331,7 +330,7 @@ def _result(
         events=tuple(events),
         dispatches=tuple(_dispatches(session)),
         status=status,
-        tasks={task.id: str(task.value.get("status")) for task in session.store.tasks()},
+        tasks={task.id: str(task.raw.get("status")) for task in session.store.tasks()},
         final_state=session.state,
         blockers=report(session.blockers, every_message=True),
         findings=tuple(findings),
@@ -348,7 +347,7 @@ def _rule_text(name: str) -> str:
 
 
 def _trace(session: SessionState, mode: Mode, started_with: dict[str, Any]) -> dict[str, Any]:
-    strategy = machine.strategy_of(session.status)
+    strategy = session.status_model.strategy
     return {
         "pack": "team",
         "mode": mode.value,
@@ -356,9 +355,7 @@ def _trace(session: SessionState, mode: Mode, started_with: dict[str, Any]) -> d
         "strategy": None if strategy is None else strategy.value,
         "resumed": isinstance(session.team.start, Resume),
         "pending": [
-            str(entry.get("decision_id"))
-            for entry in machine.decisions_of(started_with)
-            if entry.get("status") == DecisionStatus.PENDING
+            entry.decision_id for entry in status_model(started_with).user_decisions if entry.status == "pending"
         ],
         "required": session.memory.required,
         "trace": session.log.events,
@@ -378,14 +375,13 @@ def _dispatches(session: SessionState) -> Iterator[dict[str, Any]]:
 
 
 def _locks(model: TeamScenario, session: SessionState, mode: Mode, started_with: dict[str, Any]) -> dict[str, bool]:
-    status = session.status
     given = {
         ident: [answer for answer in answers if isinstance(answer, str)]
         for ident, answers in (session.team.user or {}).items()
     }
     evidence = RunEvidence(
         session.log.events,
-        machine.decisions_of(status),
+        [entry.raw for entry in session.status_model.user_decisions],
         given,
         mode,
         isinstance(session.team.start, Resume),

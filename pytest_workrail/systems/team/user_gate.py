@@ -15,6 +15,8 @@ from pytest_workrail.systems.team.session import HISTORY, STATUS, Halt, TeamBloc
 from pytest_workrail.systems.team.simulated_agents import Answer
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.model.build import status_model
+from workrail_lint.systems.team.model.documents import Decision
 from workrail_lint.systems.team.scenario import Moot, Refusal
 from workrail_lint.systems.team.state_machine import GATES, LIMITS
 from workrail_lint.systems.team.vocabulary import (
@@ -25,7 +27,6 @@ from workrail_lint.systems.team.vocabulary import (
     CorrectionStatus,
     DecisionStatus,
     WorkflowState,
-    decision_number,
     is_text,
     items_of,
 )
@@ -120,16 +121,21 @@ def _entry(ident: str, question: str, context: WorkflowState, now: str) -> dict[
 def _put_entry(status: Status, entry: dict[str, Any]) -> None:
     """Put the only entry of a decision in its place, however often it is asked."""
     entries = items_of(status.setdefault("user_decisions", []))
-    for index, known in enumerate(entries):
-        if type(known) is dict and known.get("decision_id") == entry["decision_id"]:
-            entries[index] = entry
-            return
-    entries.append(entry)
+    known = status_model(status).decision(entry["decision_id"])
+    if known is None:
+        entries.append(entry)
+    else:
+        entries[known.index] = entry
 
 
-def _closed(status: Status, outcome: QuestionOutcome, now: str) -> None:
-    entry = machine.decision(status, outcome.ident) or {}
-    entry.update(status=outcome.status.value, answer=outcome.answer, resolved_at=now, resolution_reason=outcome.reason)
+def _close(status: Status, outcome: QuestionOutcome, now: str) -> str:
+    """Store how a question ended. Return its text."""
+    decision = status_model(status).decision(outcome.ident)
+    if decision is None:
+        return ""
+    end = {"status": outcome.status.value, "answer": outcome.answer, "resolved_at": now}
+    status["user_decisions"][decision.index] = {**decision.raw, **end, "resolution_reason": outcome.reason}
+    return decision.question
 
 
 # ------------------------------------------------------------------------------------------------------- gates
@@ -146,8 +152,8 @@ def parse_answer(ident: str, text: str) -> str | None:
 
 def ask_gate(session: SessionState, ident: str, question: str) -> Ok[str] | Err[Halt]:
     """Return the stored answer of a gate. Without one the decision is cancelled and the session blocked."""
-    stored = machine.decision(session.status, ident)
-    if stored is None or stored.get("status") != D.PENDING:
+    stored = session.status_model.decision(ident)
+    if stored is None or stored.status != "pending":
         entry = _entry(ident, question, GATES[ident], session.clock.timestamp)
         written = commit(session, Commit(lambda status: _put_entry(status, entry), [f"{ident}=pending"]))
         if isinstance(written, Err):
@@ -217,9 +223,7 @@ def ask(session: SessionState, questions: list[Question]) -> Ok[list[QuestionOut
     """Interrupt the state for questions. The caller leaves ASK_USER again."""
     context = session.state
     now = session.clock.timestamp
-    first = 1 + max(
-        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(session.status)), default=0
-    )
+    first = 1 + max((entry.number or 0 for entry in session.status_model.user_decisions), default=0)
     asked = {f"UD-{first + index}": question for index, question in enumerate(questions)}
     session.enter(S.ASK_USER)
 
@@ -233,10 +237,10 @@ def ask(session: SessionState, questions: list[Question]) -> Ok[list[QuestionOut
     return settle_questions(session, {ident: question.topic for ident, question in asked.items()})
 
 
-def ask_pending(session: SessionState, entries: list[dict[str, Any]]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
+def ask_pending(session: SessionState, entries: list[Decision]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
     """Ask what an earlier run stored and never got an answer to."""
     session.arrive(S.ASK_USER)
-    return settle_questions(session, {str(entry["decision_id"]): topic_of(entry.get("question")) for entry in entries})
+    return settle_questions(session, {entry.decision_id: topic_of(entry.question) for entry in entries})
 
 
 def settle_questions(session: SessionState, open_topics: dict[str, Topic]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
@@ -298,8 +302,7 @@ def _store(
 
     def change(status: Status) -> None:
         for outcome in outcomes:
-            _closed(status, outcome, now)
-            question = str((machine.decision(status, outcome.ident) or {}).get("question"))
+            question = _close(status, outcome, now)
             issue = known_issue(outcome.topic, outcome.effect, question, outcome.answer, outcome.reason)
             if issue is not None:
                 items_of(status.setdefault("known_issues", [])).append(issue)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
@@ -78,8 +77,3 @@ def _bare(name: str, member: Any) -> Any:
 
 def _without(value: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: member for name, member in value.items() if name not in names}
-
-
-def definition_hash(ir: dict[str, Any]) -> str:
-    """The hash of a compiled definition."""
-    return canonical_hash(ir)

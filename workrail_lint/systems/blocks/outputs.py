@@ -243,9 +243,9 @@ def synthetic_output(
     }
 
 
-def node_status(output: Output, *, exit_code: int = 0, timed_out: bool = False) -> NodeStatus:
+def node_status(output: Output, *, exit_code: int = 0) -> NodeStatus:
     """The status of a node after its block: a partial output counts as completed, an exit code overrules both."""
-    failed = output.get("status") == OutputStatus.FAILED.value or exit_code != 0 or timed_out
+    failed = output.get("status") == OutputStatus.FAILED.value or exit_code != 0
     return NodeStatus.FAILED if failed else NodeStatus.COMPLETED
 
 

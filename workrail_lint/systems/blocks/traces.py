@@ -27,7 +27,7 @@ from workrail_lint.systems.blocks.outputs import (
     path_conflicts,
 )
 from workrail_lint.systems.blocks.paths import output_name
-from workrail_lint.systems.blocks.vocabulary import MAX_REVISIONS, MergeStrategy, texts_of
+from workrail_lint.systems.blocks.vocabulary import MAX_REVISIONS, MergeStrategy
 from workrail_lint.systems.blocks.wording import shown
 
 Problem = tuple[str, str]
@@ -37,9 +37,12 @@ _SETTLED = ("node_completed", "node_failed", "lane_settled")
 _STARTED = ("node_started", "lane_started")
 
 
-def objects(value: object) -> list[tuple[int, dict[str, Any]]]:
-    """Return the objects of a list with their positions."""
-    return [(at, item) for at, item in enumerate(value if isinstance(value, list) else ()) if isinstance(item, dict)]
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 class Event(NamedTuple):
@@ -176,7 +179,7 @@ def _previous(plan: object, node: str, ran: list[str]) -> str | None:
 
 def _nodes(entry: object) -> list[str]:
     if isinstance(entry, dict):
-        return [ident for _, ident in texts_of(entry.get("nodeIds"))] or [str(entry.get("node", ""))]
+        return _texts(entry.get("nodeIds")) or [str(entry.get("node", ""))]
     return [entry] if isinstance(entry, str) else []
 
 
@@ -466,21 +469,21 @@ def _settled(golden: Mapping[str, Any], contested: frozenset[str]) -> dict[str, 
     """A golden without what may depend on the completion order."""
     settled = dict(golden)
     if "fanIns" in golden:
-        settled["fanIns"] = [_settled_fan_in(item, contested) for _, item in objects(golden["fanIns"])]
+        settled["fanIns"] = [_settled_fan_in(item, contested) for item in _objects(golden["fanIns"])]
     if "events" in golden:
-        settled["events"] = _settled_events([item for _, item in objects(golden["events"])])
+        settled["events"] = _settled_events(_objects(golden["events"]))
     if isinstance(golden.get("workspace"), dict):
         settled["workspace"] = _uncontested(golden["workspace"], contested)
     for member, (code, same) in _NAMES_LANES.items():
         if member in golden:
-            items = [item for _, item in objects(golden[member])]
+            items = _objects(golden[member])
             plain = [_picked(item, same) if item.get("code") == code else item for item in items]
             settled[member] = sorted(plain, key=_words)  # their order depended on the removed members
     return settled
 
 
 def _words(item: dict[str, Any]) -> list[str]:
-    return [value for _, value in texts_of([item.get(name) for name in ("code", "file", "pointer", "message")])]
+    return _texts([item.get(name) for name in ("code", "file", "pointer", "message")])
 
 
 def _picked(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -493,18 +496,18 @@ def _uncontested(paths: dict[str, Any], contested: frozenset[str]) -> dict[str, 
 
 
 def _settled_fan_in(item: dict[str, Any], contested: frozenset[str]) -> dict[str, Any]:
-    settled = {**item, "completionOrder": sorted(lane for _, lane in texts_of(item.get("completionOrder")))}
+    settled = {**item, "completionOrder": sorted(_texts(item.get("completionOrder")))}
     if isinstance(item.get("applied"), dict):
         settled["applied"] = _uncontested(item["applied"], contested)
     if isinstance(item.get("result"), dict):
-        conflicts = [_settled_conflict(conflict) for _, conflict in objects(item["result"].get("conflicts"))]
+        conflicts = [_settled_conflict(conflict) for conflict in _objects(item["result"].get("conflicts"))]
         settled["result"] = {**item["result"], "conflicts": conflicts}
     return settled
 
 
 def _settled_conflict(item: dict[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in item.items() if name != "appliedFrom"}
-    return {**kept, "lanes": sorted(lane for _, lane in texts_of(item.get("lanes")))}
+    return {**kept, "lanes": sorted(_texts(item.get("lanes")))}
 
 
 def _settled_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -518,10 +521,10 @@ def _settled_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
             elif "completionOrder" in data:
                 kept["data"] = {
                     **data,
-                    "completionOrder": sorted(lane for _, lane in texts_of(data["completionOrder"])),
+                    "completionOrder": sorted(_texts(data["completionOrder"])),
                 }
             elif kept.get("type") == "block_gate_open" and "conflicts" in data:
-                clear = [_settled_conflict(conflict) for _, conflict in objects(data["conflicts"])]
+                clear = [_settled_conflict(conflict) for conflict in _objects(data["conflicts"])]
                 kept["data"] = {**data, "conflicts": clear}
         settled.append(kept)
     # Events of lanes are contiguous, so they can be sorted by lane.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workrail_lint.base.js import type_name
+from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 
 _LONGEST = 80
@@ -13,6 +13,16 @@ _LONGEST = 80
 def shown(text: object) -> str:
     """A value in quotes, on one line, and of limited length."""
     return quoted(text, _LONGEST)
+
+
+def written(value: object) -> str:
+    """A value of any type as an author wrote it."""
+    return shown(value if isinstance(value, str) else js.text(value))
+
+
+def text_or_type(value: object) -> str:
+    """A string in quotes; of any other value its type."""
+    return shown(value) if isinstance(value, str) else json_type(value)
 
 
 def shown_list(values: Iterable[object], most: int = 5) -> str:
@@ -24,7 +34,7 @@ def shown_list(values: Iterable[object], most: int = 5) -> str:
 
 def json_type(value: object) -> str:
     """The type of a JSON value in words."""
-    return type_in_words(type_name(value))
+    return type_in_words(js.type_name(value))
 
 
 def type_in_words(name: str) -> str:

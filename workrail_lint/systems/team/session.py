@@ -7,6 +7,7 @@ the problem.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -14,55 +15,35 @@ from workrail_lint.base.files import is_own, project_folders, read_file
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
-from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_session_folder, place_of
-from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, items_of
+from workrail_lint.systems.team.model.build import backlog_model, status_model
+from workrail_lint.systems.team.model.documents import SessionStatus, Task
+from workrail_lint.systems.team.state_machine import FULL_ONLY, GATES
+from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, WorkflowState
 
 # A folder with more files than this is not a session; the walk stops here.
 MAX_FILES = 20_000
 
 
-class Session:
-    """The facts of one session folder."""
+class SessionFolder:
+    """A session folder: its files, and the status among them."""
 
     def __init__(
-        self,
-        folder: str,
-        name: str,
-        files: frozenset[str],
-        status: dict[str, Any] | None,
-        tasks: list[dict[str, Any]] | None,
+        self, folder: str, name: str, files: frozenset[str], status: SessionStatus | None, task_count: int | None
     ) -> None:
         self.folder = folder
         self.name = name
         self.files = files  # below the folder, with slashes
         self.status = status  # None when there is none, or none that can be read
-        self.tasks = tasks  # the same
-
-    @property
-    def state(self) -> str | None:
-        state = (self.status or {}).get("current_state")
-        return state if type(state) is str else None
+        self.task_count = task_count  # None when there is no plan, or none that can be read
 
     @property
     def returns_to(self) -> str | None:
-        return machine.return_state(self.status) if self.status is not None else None
-
-    @property
-    def strategy(self) -> Strategy | None:
-        return machine.strategy_of(self.status) if self.status is not None else None
-
-    @cached_property
-    def task_ids(self) -> frozenset[str] | None:
-        """The ids of the plan; None when there is no plan."""
-        if self.tasks is None:
-            return None
-        return frozenset(task["id"] for task in self.tasks if type(task.get("id")) is str)
+        return None if self.status is None else self.status.returns_to
 
     def mode(self, option: Mode | None = None) -> Mode:
-        count = None if self.tasks is None else len(self.tasks)
         has_architecture = "architecture.md" in self.files
-        return machine.inferred_mode(self.status, has_architecture=has_architecture, task_count=count, option=option)
+        return inferred_mode(self.status, has_architecture=has_architecture, task_count=self.task_count, option=option)
 
     def in_folder(self, name: str) -> list[str]:
         """The Markdown files of a side folder, by their paths below the session."""
@@ -71,6 +52,54 @@ class Session:
     def path_of(self, file: str) -> str:
         """A file of the session as other documents name it."""
         return f"{SESSIONS_FOLDER}/{self.name}/{file}"
+
+
+class Session(SessionFolder):
+    """The session around a document."""
+
+    def __init__(
+        self,
+        folder: str,
+        name: str,
+        files: frozenset[str],
+        status: SessionStatus | None,
+        tasks: Sequence[Task] | None,
+    ) -> None:
+        super().__init__(folder, name, files, status, None if tasks is None else len(tasks))
+        self.tasks = tasks  # None when there is no plan, or none that can be read
+
+    @property
+    def state(self) -> str | None:
+        return None if self.status is None else self.status.written_state
+
+    @property
+    def strategy(self) -> Strategy | None:
+        return None if self.status is None else self.status.strategy
+
+    @cached_property
+    def task_ids(self) -> frozenset[str] | None:
+        """The ids of the plan; None when there is no plan."""
+        if self.tasks is None:
+            return None
+        return frozenset(task.id for task in self.tasks if task.has("id"))
+
+
+def inferred_mode(
+    status: SessionStatus | None, *, has_architecture: bool, task_count: int | None, option: Mode | None = None
+) -> Mode:
+    """Return the mode of a session, which no file stores. The first sign that speaks decides."""
+    if option is not None:
+        return option
+    if status is None:
+        return Mode.FULL
+    if status.current_state == WorkflowState.INTAKE_LEAN:
+        return Mode.LEAN
+    states = [status.current_state, *(decision.state_context for decision in status.user_decisions)]
+    if has_architecture or any(decision.decision_id in GATES for decision in status.user_decisions):
+        return Mode.FULL
+    if any(state == only for state in states for only in FULL_ONLY):
+        return Mode.FULL
+    return Mode.LEAN if status.current_state != WorkflowState.INTAKE and task_count == 1 else Mode.FULL
 
 
 class Sessions:
@@ -154,23 +183,25 @@ def read_artifact(path: str, limit: int = MAX_BYTES) -> bytes | None:
     return read.value if isinstance(read, Ok) else None
 
 
-def _status(path: str) -> dict[str, Any] | None:
+def _status(path: str) -> SessionStatus | None:
     data = read_artifact(path)
     document = None if data is None else read_json(data)
-    return document.value if document is not None and document.readable and type(document.value) is dict else None
+    if document is None or not document.readable or type(document.value) is not dict:
+        return None
+    return status_model(document.value)
 
 
-def _tasks(path: str) -> list[dict[str, Any]] | None:
+def _tasks(path: str) -> Sequence[Task] | None:
     data = read_artifact(path, MAX_YAML_BYTES)
     return None if data is None else plan_tasks(data)
 
 
-def plan_tasks(data: bytes) -> list[dict[str, Any]] | None:
-    """The tasks of a plan, read-only; None for text without a plan."""
+def plan_tasks(data: bytes) -> Sequence[Task] | None:
+    """Return the tasks of a plan; None for text without a plan."""
     document = plan_document(data)
     if not document.readable or type(document.value) is not dict:
         return None
-    return [task for task in items_of(document.value.get("tasks")) if type(task) is dict]
+    return backlog_model(document.value).tasks
 
 
 @lru_cache(maxsize=4)

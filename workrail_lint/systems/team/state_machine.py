@@ -1,13 +1,12 @@
 """The state machine of a team session: states, transitions, guards, gates and limits as plain data.
 
 The rules and the simulated orchestrator read the same tables, so that what the linter calls legal is what the
-simulation does. Functions here read values of documents, never files.
+simulation does. What a stored status or a planned task means by these tables is in `model/nodes.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.team.vocabulary import (
@@ -18,19 +17,13 @@ from workrail_lint.systems.team.vocabulary import (
     REVIEW_STRATEGY_ID,
     AgentName,
     CorrectionStatus,
-    DecisionStatus,
     FixLoop,
     Mode,
-    RiskFlag,
     Strategy,
     TaskStatus,
     TaskType,
     WorkflowState,
-    decision_number,
     is_member,
-    items_of,
-    members_of,
-    strings_of,
 )
 
 S = WorkflowState
@@ -54,7 +47,7 @@ TERMINAL_STATES = (S.DONE, S.BLOCKED)
 # A question asked in one of these could never be returned from.
 NOT_RETURNABLE = (S.ASK_USER, S.DONE, S.BLOCKED)
 # States that only a full session ever sees.
-_FULL_ONLY = (S.DESIGN, S.APPROVE_DESIGN, S.PLAN, S.REVIEW_STRATEGY, S.RELEASE)
+FULL_ONLY = (S.DESIGN, S.APPROVE_DESIGN, S.PLAN, S.REVIEW_STRATEGY, S.RELEASE)
 
 
 class Limits(NamedTuple):
@@ -219,21 +212,6 @@ def may_follow(state: WorkflowState, target: WorkflowState, mode: Mode) -> bool:
     return any(row.state is state and row.target is target and row.mode in (None, mode) for row in TRANSITIONS)
 
 
-class CorrectionStep(NamedTuple):
-    """A possible step of a requested design change, and the data that must be stored first."""
-
-    status: CorrectionStatus
-    event: str
-    target: CorrectionStatus
-
-
-CORRECTION_STEPS = (
-    CorrectionStep(CorrectionStatus.NONE, "changes-requested", CorrectionStatus.QUEUED),
-    CorrectionStep(CorrectionStatus.COMPLETED, "changes-requested", CorrectionStatus.QUEUED),
-    CorrectionStep(CorrectionStatus.QUEUED, "dispatch", CorrectionStatus.DISPATCHED),
-    CorrectionStep(CorrectionStatus.DISPATCHED, "verified", CorrectionStatus.COMPLETED),
-    CorrectionStep(CorrectionStatus.COMPLETED, "re-ask", CorrectionStatus.COMPLETED),
-)
 OPEN_CORRECTION = (CorrectionStatus.QUEUED, CorrectionStatus.DISPATCHED)
 # The artifacts a correcting agent owns: newer than the dispatch, they are the evidence of its work.
 CORRECTION_EVIDENCE = {
@@ -253,28 +231,12 @@ TASK_EDGES: dict[TaskStatus, tuple[TaskStatus, ...]] = {
     T.BLOCKED: (T.IN_PROGRESS,),
 }
 STARTED = (T.IN_PROGRESS, T.IMPLEMENTED, T.COMPLETED)
-_QA_TYPES = (TaskType.FEAT, TaskType.FIX, TaskType.REFACTOR, TaskType.TEST)
+QA_TYPES = (TaskType.FEAT, TaskType.FIX, TaskType.REFACTOR, TaskType.TEST)
 
 
 def done_statuses(strategy: Strategy | None) -> tuple[TaskStatus, ...]:
     """The statuses in which a dependency counts as done."""
     return (T.IMPLEMENTED, T.COMPLETED) if strategy is Strategy.SINGLE_FINAL else (T.COMPLETED,)
-
-
-def needs_qa(task: dict[str, Any]) -> bool:
-    kind = task.get("type")
-    return kind is None or kind in _QA_TYPES
-
-
-def needs_security(task: dict[str, Any], sensitive: Iterable[str] = ()) -> bool:
-    return RiskFlag.SECURITY.value in strings_of(task.get("risk_flags")) or str(task.get("id")) in sensitive
-
-
-def advised_strategy(tasks: list[dict[str, Any]]) -> Strategy:
-    """Return what the question at REVIEW_STRATEGY recommends."""
-    risky = any(set(strings_of(task.get("risk_flags"))) - {RiskFlag.NONE.value} for task in tasks)
-    chained = any(len(items_of(task.get("depends_on"))) > 1 for task in tasks)
-    return Strategy.PER_BATCH if len(tasks) >= 5 or risky or chained else Strategy.SINGLE_FINAL
 
 
 # -------------------------------------------------------------------------------------------------- artifacts
@@ -352,71 +314,6 @@ def is_approval(answer: object) -> bool:
 
 def is_change_request(answer: object) -> bool:
     return type(answer) is str and answer.startswith(CHANGES_REQUESTED)
-
-
-def decisions_of(status: dict[str, Any]) -> list[dict[str, Any]]:
-    return [entry for entry in items_of(status.get("user_decisions")) if type(entry) is dict]
-
-
-def decision(status: dict[str, Any], ident: str) -> dict[str, Any] | None:
-    return next((entry for entry in decisions_of(status) if entry.get("decision_id") == ident), None)
-
-
-def _answer(status: dict[str, Any], ident: str) -> object:
-    entry = decision(status, ident)
-    return entry.get("answer") if entry and entry.get("status") == DecisionStatus.ANSWERED else None
-
-
-def is_design_approved(status: dict[str, Any]) -> bool:
-    return is_approval(_answer(status, APPROVE_DESIGN_ID))
-
-
-def strategy_of(status: dict[str, Any]) -> Strategy | None:
-    """The stored strategy; None while there is no canonical one."""
-    answer = _answer(status, REVIEW_STRATEGY_ID)
-    return Strategy(answer) if is_member(answer, Strategy) else None
-
-
-def correction_of(status: dict[str, Any]) -> CorrectionStatus | None:
-    """The stored correction status, absent and null read as none; None for an unknown status."""
-    gate = members_of(members_of(status.get("gate_tracking")).get(S.APPROVE_DESIGN.value))
-    value = gate.get("correction_status")
-    if value is None:
-        return CorrectionStatus.NONE
-    return CorrectionStatus(value) if is_member(value, CorrectionStatus) else None
-
-
-def return_state(status: dict[str, Any]) -> str | None:
-    """Where ASK_USER goes back to: the context of what is pending, else of the last sequential decision."""
-    sequential = [entry for entry in decisions_of(status) if decision_number(entry.get("decision_id")) is not None]
-    pending = [entry for entry in sequential if entry.get("status") == DecisionStatus.PENDING]
-    context = (pending[:1] or sequential[-1:] or [{}])[0].get("state_context")
-    return context if is_member(context, WorkflowState) else None
-
-
-def inferred_mode(
-    status: dict[str, Any] | None, *, has_architecture: bool, task_count: int | None, option: Mode | None = None
-) -> Mode:
-    """The mode of a session, which no file stores. The first sign that speaks decides."""
-    if option is not None:
-        return option
-    known = status or {}
-    state = known.get("current_state")
-    if state == S.INTAKE_LEAN:
-        return Mode.LEAN
-    entries = decisions_of(known)
-    states = [state, *(entry.get("state_context") for entry in entries)]
-    if has_architecture or any(entry.get("decision_id") in GATES for entry in entries if _is_text(entry)):
-        return Mode.FULL
-    if any(seen == only for seen in states for only in _FULL_ONLY):
-        return Mode.FULL
-    if status is not None and state != S.INTAKE and task_count == 1:
-        return Mode.LEAN
-    return Mode.FULL
-
-
-def _is_text(entry: dict[str, Any]) -> bool:
-    return type(entry.get("decision_id")) is str
 
 
 # --------------------------------------------------------------------------------------------- dispatch message

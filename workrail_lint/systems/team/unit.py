@@ -7,16 +7,18 @@ a whole session ask for.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.model.build import document_model
+from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules.base import AcceptanceDocument, Backlog, Document, HistoryDocument, StatusDocument
 from workrail_lint.systems.team.sections import Sections
-from workrail_lint.systems.team.session import Session, list_files
+from workrail_lint.systems.team.session import SessionFolder, list_files
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, task_ids_in
 
 K = TeamKind
@@ -48,9 +50,9 @@ def _status(document: Document) -> dict[str, Any]:
     status, gate = document.model, document.model.design_gate
     return {
         "current_state": status.current_state,
-        "session": _short(status.session) if status.has("session") else None,
+        **({"session": _short(status.session)} if status.has("session") else {}),
         "user_decisions": [
-            {"index": each.index, **{name: _short(getattr(each, name)) for name in _DECISION_MEMBERS}}
+            {"at": each.pointer, **{name: _short(getattr(each, name)) for name in _DECISION_MEMBERS}}
             for each in document.decisions
         ],
         "gate_tracking": {"APPROVE_DESIGN": {"correction_status": None if gate is None else gate.correction_status}},
@@ -75,7 +77,8 @@ def _tasks(document: Document) -> dict[str, Any]:
     return {
         "tasks": [
             {
-                "index": task.index,
+                "at": task.pointer,
+                "label": task.label,
                 "id": task.id,
                 "status": task.stage,
                 "criteria": _named_criteria(task.raw, task.pointer),
@@ -119,6 +122,17 @@ def _history(document: Document) -> dict[str, Any]:
     return {"last": _short(last.answer) if last is not None and last.has("answer") else None}
 
 
+class TaskFacts(NamedTuple):
+    """What is recorded of a task."""
+
+    at: str  # its place in tasks.yaml
+    label: str
+    id: str
+    status: str
+    criteria: list[list[str]]  # where it names which acceptance criterion
+    context_files: list[list[str]]  # with their places
+
+
 class Unit:
     """A session folder and what its files said."""
 
@@ -131,9 +145,12 @@ class Unit:
         self.options = options
         self._records = records  # by the file's path below the folder
         status, tasks = self.facts("status.json"), self.facts("tasks.yaml")
-        self.status: dict[str, Any] | None = status
-        self.tasks: list[dict[str, Any]] | None = None if tasks is None else tasks["tasks"]
-        self.session = Session(folder, name, self.files, status, self.tasks)
+        # A record has only valid values.
+        self.status = None if status is None else document_model(SessionStatus, status, ())
+        self.waived: list[str] = [] if status is None else status["waived"]  # the tasks that known_issues name
+        self.tasks = None if tasks is None else [TaskFacts(**task) for task in tasks["tasks"]]
+        count = None if self.tasks is None else len(self.tasks)
+        self.session = SessionFolder(folder, name, self.files, self.status, count)
 
     def facts(self, file: str) -> dict[str, Any] | None:
         record = self._records.get(file)
@@ -149,20 +166,16 @@ class Unit:
 
     @property
     def state(self) -> str | None:
-        return self.session.state
+        return None if self.status is None else self.status.current_state
 
     def is_at_or_past(self, milestone: WorkflowState) -> bool:
         return machine.is_at_or_past(self.state, milestone, self.session.returns_to)
 
     @property
-    def decisions(self) -> list[dict[str, Any]]:
-        """The decisions of status.json, with their indexes."""
-        return [] if self.status is None else list(self.status["user_decisions"])
-
-    @property
-    def waived(self) -> list[str]:
-        """The tasks that known_issues name."""
-        return [] if self.status is None else list(self.status["waived"])
+    def decisions(self) -> list[tuple[str, Decision]]:
+        """The decisions of status.json, each with its place there."""
+        entries = () if self.status is None else self.status.user_decisions
+        return [(entry.raw["at"], entry) for entry in entries]
 
 
 def units_of(records: dict[str, dict[str, Any]], options: TeamOptions) -> list[Unit]:

@@ -262,9 +262,8 @@ TIMESTAMP = (
     r"(?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])$"
 )
 
-_TASK_ID, _TASK_REF, _AC_ID = Pattern(TASK_ID[:-1]), Pattern(TASK_REF[:-1]), Pattern(AC_ID[:-1])
+_TASK_ID, _TASK_REF = Pattern(TASK_ID[:-1]), Pattern(TASK_REF[:-1])
 _SESSION, _DECISION = Pattern(SESSION_NAME[:-1]), Pattern(DECISION_ID[:-1])
-_OPTION = Pattern(OPTION_ID[:-1])
 _MOMENT = Pattern(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?"
@@ -302,16 +301,8 @@ def is_task_ref(value: object) -> TypeGuard[str]:
     return type(value) is str and _TASK_REF.fullmatch(value) is not None
 
 
-def is_ac_id(value: object) -> TypeGuard[str]:
-    return type(value) is str and _AC_ID.fullmatch(value) is not None
-
-
 def is_decision_id(value: object) -> TypeGuard[str]:
     return type(value) is str and _DECISION.fullmatch(value) is not None
-
-
-def is_option_id(value: object) -> TypeGuard[str]:
-    return type(value) is str and _OPTION.fullmatch(value) is not None
 
 
 def is_session_name(value: object) -> TypeGuard[str]:
@@ -397,10 +388,6 @@ def machine_reason(path: str) -> str | None:
     if "\\" in path:
         return "uses backslashes"
     return "leaves the repository" if ".." in path.split("/") else None
-
-
-def is_repo_path(value: object) -> TypeGuard[str]:
-    return is_text(value) and machine_reason(value) is None
 
 
 def session_parts(path: str) -> tuple[str, str] | None:

@@ -6,11 +6,14 @@ the records beside it). Exactly one rule describes each violation of the schema,
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 from typing import Any, ClassVar
 
 from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.findings import safe
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.blocks.documents import WITH_SCHEMA, BlockKind, validator
@@ -19,10 +22,21 @@ from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.traces import Trace
 from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.wording import field_at, json_type, type_in_words
 
 CONTRACT = "fixed by the block contract"
 ENGINES = "what shipped studio engines do, where the contract is silent"
 DECIDED = "decided by this linter, where contract and engines are silent"
+
+
+def wrong_type(violation: Violation, lists: Collection[str]) -> Description:
+    """Describe a value of a wrong type. A single string in the place of a list gets a fix."""
+    pointer, value, expected = violation.pointer, violation.value, violation.expected
+    fix = None
+    if violation.member in lists and isinstance(value, str) and expected == ("array",):
+        fix = safe("wrap it in a list", Replace(pointer, [value]))
+    wanted = " or ".join(map(type_in_words, expected))
+    return Description(f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix)
 
 
 class BlockDocument(DocumentModels):

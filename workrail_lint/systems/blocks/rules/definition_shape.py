@@ -8,7 +8,7 @@ from typing import Any
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
-from workrail_lint.documents.operations import Insert, Replace
+from workrail_lint.documents.operations import Insert
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
@@ -16,7 +16,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
-from workrail_lint.systems.blocks.rules.base import ENGINES, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.rules.base import ENGINES, BlockDocument, BlockRule, wrong_type
 from workrail_lint.systems.blocks.rules.samples import (
     GATE,
     MOUNT_PATH,
@@ -29,7 +29,7 @@ from workrail_lint.systems.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.systems.blocks.vocabulary import AgentNodeType, ConditionType, members
-from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
+from workrail_lint.systems.blocks.wording import shown, written
 
 _EMPTY_LISTS = ("/gates", "/variables", "/metadata/tags")
 _TEXT_LISTS = (
@@ -91,14 +91,9 @@ class WorkflowFieldType(BlockRule):
     describes = ((ANY, "type"), ("Metadata", "pattern", "lastUsedAt"))
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        pointer, value = violation.pointer, violation.value
         if violation.keyword == "pattern":
-            return Description(f"{shown(value)} is not an ISO 8601 date and time")
-        fix = None
-        if violation.member in _TEXT_LISTS and isinstance(value, str) and violation.expected == ("array",):
-            fix = safe("wrap it in a list", Replace(pointer, [value]))
-        wanted = " or ".join(type_in_words(kind) for kind in violation.expected)
-        return Description(f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix)
+            return Description(f"{shown(violation.value)} is not an ISO 8601 date and time")
+        return wrong_type(violation, _TEXT_LISTS)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(rules=["Keep it small."])
@@ -303,11 +298,6 @@ class LimitNotPositive(BlockRule):
             workflow(node("plan", config={"maxRetries": 0})),
             path=WORKFLOW_PATH,
         )
-
-
-def written(value: object) -> str:
-    """A value of any type as an author wrote it."""
-    return shown(value if isinstance(value, str) else js.text(value))
 
 
 def meant(value: object, closed_set: Any) -> str:

@@ -14,7 +14,7 @@ from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.model.documents import BlockOutput
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, wrong_type
 from workrail_lint.systems.blocks.rules.outputs import OutputRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, edge, node, output, output_path, workflow
 from workrail_lint.systems.blocks.units import Unit
@@ -27,7 +27,7 @@ from workrail_lint.systems.blocks.vocabulary import (
     kinds_of_profile,
     text_of,
 )
-from workrail_lint.systems.blocks.wording import field_at, json_type, shown, shown_list, type_in_words
+from workrail_lint.systems.blocks.wording import shown, shown_list, text_or_type
 
 _FILE = output_path()
 _EXTENDED = {"block-deliverables": "extended"}
@@ -90,8 +90,9 @@ class DeliverablesKindUnknown(OutputRule):
         if is_member(DeliverableKind, value):
             hint = "; the extended profile allows it"
         fix = unsafe("replace with code", Replace(violation.pointer, "code")) if value == "dev" else None
-        written = shown(value) if isinstance(value, str) else json_type(value)
-        return Description(f"the kind of deliverables can't be {written}; expected one of {known}{hint}", fix)
+        return Description(
+            f"the kind of deliverables can't be {text_or_type(value)}; expected one of {known}{hint}", fix
+        )
 
     def examples(self) -> Iterator[Example]:
         good = output(deliverables={"blockType": "code"})
@@ -164,14 +165,10 @@ class DeliverablesFieldType(OutputRule):
     describes = ((ANY, "type"), ("TestResults", "type", "testResults"), (ANY, "required"))
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        pointer, value = violation.pointer, violation.value
         if violation.keyword == "required":
-            return Description(f"{shown(violation.member)} is missing", pointer=child(pointer, violation.member))
-        fix = None
-        if violation.member in _LISTS and isinstance(value, str) and violation.expected == ("array",):
-            fix = safe("wrap it in a list", Replace(pointer, [value]))
-        wanted = type_in_words(violation.expected[0])
-        return Description(f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix)
+            place = child(violation.pointer, violation.member)
+            return Description(f"{shown(violation.member)} is missing", pointer=place)
+        return wrong_type(violation, _LISTS)
 
     def examples(self) -> Iterator[Example]:
         good = output("plan", "plan", deliverables={"blockType": "plan", "taskList": ["T01"]})

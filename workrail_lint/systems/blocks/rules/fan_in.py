@@ -48,7 +48,7 @@ from workrail_lint.systems.blocks.rules.samples import (
 from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.units import Unit, UnitFile
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
-from workrail_lint.systems.blocks.wording import json_type, shown, shown_list
+from workrail_lint.systems.blocks.wording import shown, shown_list, text_or_type
 
 _Conflict: TypeAlias = FirstCompleteWins | UserResolved | UnresolvedConflict
 
@@ -76,7 +76,7 @@ class FanInShape(FanInRule):
         if violation.keyword == "pattern" and violation.member in _PATHS and is_rel_path(normalized(value)):
             return REPORTED_ELSEWHERE  # a path that only has the mount point as prefix: with the output, or below
         fault = _FAULTS.get(violation.keyword, "does not match the schema")
-        return Description(f"{_shown_value(value)} {fault}{_wanted(violation)}")
+        return Description(f"{text_or_type(value)} {fault}{_wanted(violation)}")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for record in document.fan_in.conflicts:
@@ -110,10 +110,6 @@ _FAULTS = {
     "pattern": "has the wrong format",
     "minimum": "is too small",
 }
-
-
-def _shown_value(value: object) -> str:
-    return shown(value) if isinstance(value, str) else json_type(value)
 
 
 def _wanted(violation: Violation) -> str:

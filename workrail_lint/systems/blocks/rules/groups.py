@@ -14,11 +14,11 @@ from workrail_lint.systems.blocks.model.documents import ParallelGroup, StudioWo
 from workrail_lint.systems.blocks.plan import Cycle, cycles_through_groups
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_graph import MOST_CYCLES, unknown_node, way
-from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule, meant, written
+from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule, meant
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, workflow
 from workrail_lint.systems.blocks.rules.samples import node as sample_node
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, members
-from workrail_lint.systems.blocks.wording import shown, shown_list
+from workrail_lint.systems.blocks.wording import shown, shown_list, written
 
 
 class GroupTooSmall(DefinitionRule):

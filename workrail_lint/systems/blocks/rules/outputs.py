@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Insert, Remove, Rename, Replace
@@ -18,11 +17,11 @@ from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.model.documents import BlockOutput
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, is_safe_id, normalized
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule, wrong_type
 from workrail_lint.systems.blocks.rules.samples import output, output_path
 from workrail_lint.systems.blocks.timestamps import parse_timestamp
 from workrail_lint.systems.blocks.vocabulary import SUMMARY_SENTENCES, BlockType, OutputStatus, members
-from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
+from workrail_lint.systems.blocks.wording import shown, written
 
 OUTPUT_MEMBERS = (
     "blockId",
@@ -86,12 +85,7 @@ class OutputFieldType(OutputRule):
     describes = tuple((shape, "type") for shape in _OUTPUTS)
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        pointer, value = violation.pointer, violation.value
-        fix = None
-        if violation.member in _ARRAYS and isinstance(value, str) and violation.expected == ("array",):
-            fix = safe("wrap it in a list", Replace(pointer, [value]))
-        wanted = type_in_words(violation.expected[0])
-        return Description(f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix)
+        return wrong_type(violation, _ARRAYS)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -115,7 +109,7 @@ class OutputBlockTypeUnknown(OutputRule):
         value = violation.value
         fix = unsafe("replace with dev", Replace("/blockType", "dev")) if value == "code" else None
         known = ", ".join(members(BlockType))
-        return Description(f"unknown block type {_written(value)}; expected one of {known}", fix)
+        return Description(f"unknown block type {written(value)}; expected one of {known}", fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(blockType="code"), output(), output(), path=_FILE)
@@ -132,7 +126,7 @@ class OutputStatusUnknown(OutputRule):
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
         known = ", ".join(members(OutputStatus))
-        return Description(f"unknown status {_written(violation.value)}; expected one of {known}")
+        return Description(f"unknown status {written(violation.value)}; expected one of {known}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(status="done"), output(), path=_FILE)
@@ -178,7 +172,7 @@ class OutputTimestampFormat(OutputRule):
     describes = ((ANY, "pattern", "timestamp"), (ANY, "type", "timestamp"))
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        value = _written(violation.value)
+        value = written(violation.value)
         return Description(f"{value} is not an ISO 8601 date and time such as 2026-03-01T10:00:00Z")
 
     def examples(self) -> Iterator[Example]:
@@ -367,10 +361,6 @@ class OutputIdMismatch(OutputRule):
 
 def _lists_nothing(whole: BlockOutput) -> bool:
     return all(whole.raw.get(name) == [] for name in _ARRAYS)
-
-
-def _written(value: object) -> str:
-    return shown(value) if isinstance(value, str) else shown(js.text(value))
 
 
 _LISTS = ("filesModified", "filesCreated")

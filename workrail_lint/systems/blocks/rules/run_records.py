@@ -28,7 +28,6 @@ from workrail_lint.systems.blocks.prompts import (
     without_revision,
 )
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
-from workrail_lint.systems.blocks.rules.definition_shape import written
 from workrail_lint.systems.blocks.rules.samples import (
     MOUNT_PATH,
     WORKFLOW_PATH,
@@ -45,7 +44,7 @@ from workrail_lint.systems.blocks.rules.samples import (
 )
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource, members
-from workrail_lint.systems.blocks.wording import json_type, shown
+from workrail_lint.systems.blocks.wording import json_type, shown, written
 
 _ENV_FILE = env_path()
 _WANTED = {

@@ -10,6 +10,7 @@ from workrail_lint.documents.nodes import Build, Node
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.model.documents import SessionStatus, TaskBacklog
 from workrail_lint.systems.team.vocabulary import DecisionStatus, words
 
 N = TypeVar("N", bound=Node)
@@ -39,3 +40,13 @@ def document_model(cls: type[N], value: dict[str, Any], violations: Sequence[Vio
     """Return the model of a document, given everywhere that it breaks its schema."""
     model: N = Build(violations).root(cls, value, pointer)
     return model
+
+
+def status_model(status: dict[str, Any]) -> SessionStatus:
+    """Return the model of a status.json."""
+    return document_model(SessionStatus, status, validator(TeamKind.STATUS).violations(status))
+
+
+def backlog_model(plan: dict[str, Any]) -> TaskBacklog:
+    """Return the model of a tasks.yaml."""
+    return document_model(TaskBacklog, plan, validator(TeamKind.TASKS).violations(plan))

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from workrail_lint.documents.nodes import Node
-from workrail_lint.systems.team.state_machine import GATES
-from workrail_lint.systems.team.vocabulary import AgentName, WorkflowState, decision_number, is_text
+from workrail_lint.systems.team.state_machine import GATES, QA_TYPES, is_approval
+from workrail_lint.systems.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    REVIEW_STRATEGY_ID,
+    AgentName,
+    CorrectionStatus,
+    RiskFlag,
+    Strategy,
+    WorkflowState,
+    decision_number,
+    is_member,
+    is_text,
+)
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.team.model.documents import DesignGate, GateTracking
+    from workrail_lint.systems.team.model.documents import Decision, DesignGate, GateTracking
 
 
 class TaskNode(Node):
     """Base of a task."""
 
     id: str
+    type: str | None
+    risk_flags: Sequence[str]
+    acceptance_checks: Sequence[str]
 
     @property
     def label(self) -> str:
@@ -24,10 +38,29 @@ class TaskNode(Node):
         return self.id or f"task {self.index}"
 
     @property
+    def written_status(self) -> str:
+        """The status, even an unknown one; empty if it is not a string."""
+        status = self.raw.get("status")
+        return status if isinstance(status, str) else ""
+
+    @property
     def stage(self) -> str:
         """The status as it was meant: case and `_` do not count."""
-        status = self.raw.get("status")
-        return status.lower().replace("_", "-") if isinstance(status, str) else ""
+        return self.written_status.lower().replace("_", "-")
+
+    @property
+    def commands(self) -> list[str]:
+        """The checks that are commands to run."""
+        return [check for check in self.acceptance_checks if check.startswith("cmd: ")]
+
+    @property
+    def needs_qa(self) -> bool:
+        """Whether QA checks the task: not if its type is unknown."""
+        return self.type in QA_TYPES or self.raw.get("type") is None
+
+    def needs_security(self, sensitive: Collection[str] = ()) -> bool:
+        """Return whether Security checks the task, given the ids of those that are sensitive anyway."""
+        return RiskFlag.SECURITY.value in self.risk_flags or self.id in sensitive
 
 
 class CriterionNode(Node):
@@ -64,7 +97,49 @@ class DecisionNode(Node):
 class StatusNode(Node):
     """Base of the status of a session."""
 
+    user_decisions: Sequence[Decision]
     gate_tracking: GateTracking | None
+
+    @property
+    def written_state(self) -> str | None:
+        """The state, even an unknown one."""
+        state = self.raw.get("current_state")
+        return state if isinstance(state, str) else None
+
+    def decision(self, ident: str) -> Decision | None:
+        """Return the first decision of an id."""
+        return next((decision for decision in self.user_decisions if decision.decision_id == ident), None)
+
+    def answer(self, ident: str) -> str | None:
+        """Return the answer to a decision that is answered."""
+        decision = self.decision(ident)
+        return decision.answer if decision is not None and decision.status == "answered" else None
+
+    @property
+    def is_design_approved(self) -> bool:
+        return is_approval(self.answer(APPROVE_DESIGN_ID))
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The stored strategy; None while there is no canonical one."""
+        answer = self.answer(REVIEW_STRATEGY_ID)
+        return Strategy(answer) if is_member(answer, Strategy) else None
+
+    @property
+    def correction(self) -> CorrectionStatus | None:
+        """The stored correction status, absent and null read as none; None for an unknown status."""
+        gate = self.design_gate
+        if gate is None or gate.raw.get("correction_status") is None:
+            return CorrectionStatus.NONE
+        return None if gate.correction_status is None else CorrectionStatus(gate.correction_status)
+
+    @property
+    def returns_to(self) -> str | None:
+        """Where ASK_USER goes back to: the context of what is pending, else of the last sequential decision."""
+        sequential = [decision for decision in self.user_decisions if decision.number is not None]
+        pending = [decision for decision in sequential if decision.status == "pending"]
+        context = next((decision.state_context for decision in (*pending[:1], *sequential[-1:])), None)
+        return context if is_member(context, WorkflowState) else None
 
     @property
     def design_gate(self) -> DesignGate | None:

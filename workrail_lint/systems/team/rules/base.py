@@ -19,7 +19,6 @@ from workrail_lint.documents.yaml_reader import YamlDocument
 from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import WITH_SCHEMA, Exchange, Place, TeamKind, exchange_of
 from workrail_lint.systems.team.model.build import document_model, validator
 from workrail_lint.systems.team.model.documents import (
@@ -37,7 +36,7 @@ from workrail_lint.systems.team.model.documents import (
 )
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.sections import Sections
-from workrail_lint.systems.team.session import Session
+from workrail_lint.systems.team.session import Session, inferred_mode
 from workrail_lint.systems.team.trace import Trace
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
@@ -110,7 +109,7 @@ class Document:
         """The mode of the session; without a session a document is judged alone, mostly as full."""
         if self.session is not None:
             return self.session.mode(self.options.mode)
-        return machine.inferred_mode(None, has_architecture=False, task_count=None, option=self.options.mode)
+        return inferred_mode(None, has_architecture=False, task_count=None, option=self.options.mode)
 
     @property
     def strategy(self) -> Strategy | None:
@@ -138,7 +137,7 @@ class StatusDocument(Document):
     def mode(self) -> Mode:
         if self.session is not None:
             return super().mode
-        return machine.inferred_mode(self.value, has_architecture=False, task_count=None, option=self.options.mode)
+        return inferred_mode(self.model, has_architecture=False, task_count=None, option=self.options.mode)
 
 
 class HistoryDocument(Document):
@@ -210,7 +209,7 @@ class Backlog(Document):
         session = self.session
         if session is None:
             return super().mode
-        return machine.inferred_mode(
+        return inferred_mode(
             session.status,
             has_architecture="architecture.md" in session.files,
             task_count=len(items_of(self.value.get("tasks"))),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import is_artifact_name
 from workrail_lint.systems.team.roles import ROLES
 from workrail_lint.systems.team.rules import samples
@@ -27,7 +26,6 @@ from workrail_lint.systems.team.vocabulary import (
     is_task_id,
     machine_reason,
     session_parts,
-    strings_of,
 )
 from workrail_lint.systems.team.wording import listed, shown
 
@@ -249,7 +247,7 @@ class GateNotPassed(TeamRule):
         if session is None or session.status is None or session.mode(document.options.mode) is not Mode.FULL:
             return
         agent = dispatch.agent
-        if agent in _AFTER_DESIGN and agent is not None and not machine.is_design_approved(session.status):
+        if agent in _AFTER_DESIGN and agent is not None and not session.status.is_design_approved:
             report(dispatch.at("id"), _not_passed(agent, APPROVE_DESIGN_ID, "an approved design", session))
         if agent in _AFTER_STRATEGY and agent is not None and session.strategy is None:
             report(dispatch.at("id"), _not_passed(agent, REVIEW_STRATEGY_ID, "a review strategy", session))
@@ -270,11 +268,11 @@ class GateNotPassed(TeamRule):
 
 
 def _not_passed(agent: AgentName, ident: str, needed: str, session: Session) -> str:
-    entry = machine.decision(session.status or {}, ident)
+    entry = None if session.status is None else session.status.decision(ident)
     reason = (
         "that decision does not exist"
         if entry is None
-        else f"its status is {entry.get('status')} and its answer is {shown(entry.get('answer'))}"
+        else f"its status is {entry.raw.get('status')} and its answer is {shown(entry.raw.get('answer'))}"
     )
     return f"{agent.value} needs {needed} ({ident}), but {reason}"
 
@@ -308,7 +306,7 @@ class DesignSpecUnused(TeamRule):
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.tasks is None:
             return
-        planned = {path for task in unit.tasks for _, path in task["context_files"]}
+        planned = {path for task in unit.tasks for _, path in task.context_files}
         for spec in unit.session.in_folder("design-specs"):
             if unit.session.path_of(spec) not in planned:
                 report("/tasks", f"no task lists {spec} in its context_files", path=unit.path("tasks.yaml"))
@@ -327,8 +325,5 @@ class DesignSpecUnused(TeamRule):
         yield Example(samples.tasks(), planned, path=samples.TASKS, files=samples.session({samples.TASKS: ..., **form}))
 
 
-def _planned_context(session: Session, ident: object) -> list[str]:
-    for task in session.tasks or ():
-        if task.get("id") == ident:
-            return strings_of(task.get("context_files"))
-    return []
+def _planned_context(session: Session, ident: str) -> Sequence[str]:
+    return next((task.context_files for task in session.tasks or () if task.has("id") and task.id == ident), ())

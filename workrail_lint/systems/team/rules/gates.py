@@ -27,7 +27,6 @@ from workrail_lint.systems.team.session import read_artifact
 from workrail_lint.systems.team.state_machine import (
     GATES,
     OPEN_CORRECTION,
-    correction_of,
     is_approval,
     is_change_request,
     normal_strategy,
@@ -302,7 +301,7 @@ class ApprovalWithOpenCorrection(TeamRule):
     why = "The approved design is about to change, or is changing now."
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        status = correction_of(document.value)
+        status = document.model.correction
         if is_approval(_answer(decision, APPROVE_DESIGN_ID)) and status in OPEN_CORRECTION:
             report(f"{GATE}/correction_status", f"the design is approved, but a correction is {status.value}")
 
@@ -326,7 +325,7 @@ class ChangeRequestNotQueued(TeamRule):
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         requested = is_change_request(_answer(decision, APPROVE_DESIGN_ID))
-        if requested and correction_of(document.value) is CorrectionStatus.NONE:
+        if requested and document.model.correction is CorrectionStatus.NONE:
             report(
                 decision.at("answer"),
                 "a change is requested, but correction_status is none; set it to queued",

@@ -43,11 +43,11 @@ class SessionNameMismatch(TeamRule):
     why = "Paths are built from one name, and files are looked up under the other."
 
     def check_session(self, unit: Unit, report: Report) -> None:
-        name = None if unit.status is None else unit.status["session"]
-        if type(name) is str and name != unit.name:
+        status = unit.status
+        if status is not None and status.has("session") and status.session != unit.name:
             report(
                 "/session",
-                f"the session is {shown(name)}, but its folder is {shown(unit.name)}",
+                f"the session is {shown(status.session)}, but its folder is {shown(unit.name)}",
                 path=unit.path(_STATUS),
             )
 
@@ -96,10 +96,10 @@ class RetryTaskUnknown(TeamRule):
     why = "The count applies to no task, and the task that it was meant for has none."
 
     def check_session(self, unit: Unit, report: Report) -> None:
-        known = unit.session.task_ids
-        if unit.status is None or known is None:
+        if unit.status is None or unit.tasks is None:
             return
-        for name in unit.status["retry_counts"]:
+        known = {task.id for task in unit.tasks}
+        for name in unit.status.retry_counts:
             if is_task_ref(name) and name != META and name not in known:
                 at = child("/retry_counts", name)
                 report(at, f"task {name} is not in tasks.yaml", path=unit.path(_STATUS), on_name=True)
@@ -113,10 +113,10 @@ class RetryTaskUnknown(TeamRule):
         )
 
 
-def _design_answer(unit: Unit) -> tuple[int, Any] | None:
+def _design_answer(unit: Unit) -> tuple[str, str | None] | None:
     """The place and the answer of the decision about the design."""
     return next(
-        ((each["index"], each["answer"]) for each in unit.decisions if each["decision_id"] == APPROVE_DESIGN_ID), None
+        ((f"{at}/answer", each.answer) for at, each in unit.decisions if each.decision_id == APPROVE_DESIGN_ID), None
     )
 
 
@@ -137,11 +137,10 @@ class HistoryMissing(TeamRule):
         if unit.status is None or _HISTORY in unit.files:
             return
         decision = _design_answer(unit)
-        correction = machine.correction_of(unit.status)
+        correction = unit.status.correction
         if decision is not None and machine.is_change_request(decision[1]):
-            at = f"/user_decisions/{decision[0]}/answer"
             word = f" (correction {correction.value})" if correction else ""
-            report(at, f"a change was requested{word}, but {_HISTORY} does not exist", path=unit.path(_STATUS))
+            report(decision[0], f"a change was requested{word}, but {_HISTORY} does not exist", path=unit.path(_STATUS))
         elif correction not in (None, CorrectionStatus.NONE):
             at = "/gate_tracking/APPROVE_DESIGN/correction_status"
             word = correction.value if correction else ""
@@ -168,9 +167,8 @@ class HistoryLastMismatch(TeamRule):
         decision, history = _design_answer(unit), unit.facts(_HISTORY)
         if decision is None or history is None:
             return
-        index, answer = decision
+        at, answer = decision
         if machine.is_change_request(answer) and history["last"] != answer:
-            at = f"/user_decisions/{index}/answer"
             message = f"the answer is {shown(answer)}, but the last line of the history has {shown(history['last'])}"
             report(at, message, path=unit.path(_STATUS))
 
@@ -221,9 +219,9 @@ class AcceptanceReferenceUnknown(TeamRule):
             return
         known = {ident for _, ident in acceptance["ids"]}
         for task in unit.tasks or ():
-            for pointer, ident in task["criteria"]:
+            for pointer, ident in task.criteria:
                 if ident not in known:
-                    label = task["id"] or f"task {task['index']}"
+                    label = task.label
                     report(
                         pointer, f"{label} refers to {ident}, which is not in acceptance.json", path=unit.path(_TASKS)
                     )
@@ -249,7 +247,7 @@ class AcceptanceUncovered(TeamRule):
         acceptance = unit.facts("acceptance.json")
         if acceptance is None or unit.tasks is None:
             return
-        named = {ident for task in unit.tasks for _, ident in task["criteria"]}
+        named = {ident for task in unit.tasks for _, ident in task.criteria}
         for index, ident in acceptance["ids"]:
             if ident not in named:
                 at = f"/acceptance_criteria/{index}/id"
@@ -277,8 +275,8 @@ class GateBypassed(TeamRule):
         if unit.status is None or unit.mode is not Mode.FULL:
             return
         gates = (
-            (S.PLAN, APPROVE_DESIGN_ID, "an approved design", machine.is_design_approved(unit.status)),
-            (S.IMPLEMENT_LOOP, REVIEW_STRATEGY_ID, "a review strategy", machine.strategy_of(unit.status) is not None),
+            (S.PLAN, APPROVE_DESIGN_ID, "an approved design", unit.status.is_design_approved),
+            (S.IMPLEMENT_LOOP, REVIEW_STRATEGY_ID, "a review strategy", unit.status.strategy is not None),
         )
         for milestone, ident, needed, passed in gates:
             if not passed and unit.is_at_or_past(milestone):
@@ -303,10 +301,10 @@ class ContextPathDangling(TeamRule):
 
     def check_session(self, unit: Unit, report: Report) -> None:
         for task in unit.tasks or ():
-            for pointer, path in task["context_files"]:
+            for pointer, path in task.context_files:
                 parts = session_parts(path)
                 if parts is not None and parts[0] == unit.name and parts[1] not in unit.files:
-                    label = task["id"] or "a task"
+                    label = task.id or "a task"
                     report(pointer, f"{label} lists {shown(path)}, which does not exist", path=unit.path(_TASKS))
 
     def examples(self) -> Iterator[Example]:
@@ -373,10 +371,10 @@ class DoneWithOpenTask(TeamRule):
         if unit.state != S.DONE:
             return
         for task in unit.tasks or ():
-            if task["status"] != TaskStatus.COMPLETED:
-                level = Severity.WARNING if task["id"] in unit.waived else None
-                at = f"/tasks/{task['index']}/status"
-                message = f"the session is DONE, but {task['id'] or 'a task'} is {shown(task['status'])}"
+            if task.status != TaskStatus.COMPLETED:
+                level = Severity.WARNING if task.id in unit.waived else None
+                at = f"{task.at}/status"
+                message = f"the session is DONE, but {task.id or 'a task'} is {shown(task.status)}"
                 report(at, message, path=unit.path(_TASKS), severity=level)
 
     def examples(self) -> Iterator[Example]:
@@ -398,11 +396,10 @@ class DoneWithPending(TeamRule):
     why = "The session ended without waiting for the user's answer."
 
     def check_session(self, unit: Unit, report: Report) -> None:
-        for entry in unit.decisions if unit.state == S.DONE else ():
-            if entry["status"] == "pending":
-                at = f"/user_decisions/{entry['index']}/status"
-                message = f"the session is DONE, but {shown(entry['decision_id'])} is pending"
-                report(at, message, path=unit.path(_STATUS))
+        for at, decision in unit.decisions if unit.state == S.DONE else ():
+            if decision.status == "pending":
+                message = f"the session is DONE, but {shown(decision.decision_id)} is pending"
+                report(f"{at}/status", message, path=unit.path(_STATUS))
 
     def examples(self) -> Iterator[Example]:
         gates = (samples.approved(), samples.strategy())
@@ -428,13 +425,13 @@ class StateTaskInconsistent(TeamRule):
         state, integrates = unit.state, unit.is_at_or_past(S.INTEGRATE)
         place = machine.rank(state, unit.session.returns_to)
         for task in unit.tasks or ():
-            status, at = task["status"], f"/tasks/{task['index']}/status"
+            status, at = task.status, f"{task.at}/status"
             if integrates and state != S.DONE:
-                if status != TaskStatus.COMPLETED and task["id"] not in unit.waived:
-                    message = f"the state is {state}, but {task['id'] or 'a task'} is {shown(status)} and not waived"
+                if status != TaskStatus.COMPLETED and task.id not in unit.waived:
+                    message = f"the state is {state}, but {task.id or 'a task'} is {shown(status)} and not waived"
                     report(at, message, path=unit.path(_TASKS))
             elif place is not None and not unit.is_at_or_past(S.IMPLEMENT_LOOP) and status in machine.STARTED:
-                report(at, f"the state is {state}, but {task['id'] or 'a task'} is {status}", path=unit.path(_TASKS))
+                report(at, f"the state is {state}, but {task.id or 'a task'} is {status}", path=unit.path(_TASKS))
 
     def examples(self) -> Iterator[Example]:
         releasing = samples.status("RELEASE", samples.approved(), samples.strategy(), last_ci_result="green")
@@ -457,7 +454,7 @@ class FixStateWithoutCount(TeamRule):
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.status is None or not is_member(unit.state, FixLoop):
             return
-        counts = [loops.get(unit.state, 0) for loops in unit.status["retry_counts"].values()]
+        counts = [loops.raw.get(unit.state, 0) for loops in unit.status.retry_counts.values()]
         if not any(count >= 1 for count in counts):
             report(
                 "/current_state",

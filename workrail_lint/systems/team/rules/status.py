@@ -12,7 +12,7 @@ from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.model.documents import SessionStatus
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, StatusDocument, TeamRule
-from workrail_lint.systems.team.state_machine import CORRECTORS, LIMITS, is_at_or_past, return_state
+from workrail_lint.systems.team.state_machine import CORRECTORS, LIMITS, is_at_or_past
 from workrail_lint.systems.team.vocabulary import (
     TASK_STATE_KEYS,
     BlockerSlug,
@@ -64,7 +64,7 @@ class StatusFieldMissing(TeamRule):
     fix_safety = "safe"
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
-        status, state, back = document.model, document.model.current_state, return_state(document.value)
+        status, state, back = document.model, document.model.current_state, document.model.returns_to
         where = f" in state {shown(state)}" if state is not None else ""
         needed = (*_ALWAYS, "last_ci_result") if is_at_or_past(state, WorkflowState.INTEGRATE, back) else _ALWAYS
         if "retry_counts" not in status and is_at_or_past(state, WorkflowState.DESIGN, back):

@@ -34,7 +34,6 @@ from workrail_lint.systems.team.wording import lacking, listed, no_check, shown,
 CORE = ("id", "status", "goal", "acceptance_checks")
 # The keywords by which the value of a field can be missing.
 _FAULTS = ("required", "type", "pattern", "enum", "minItems")
-_PLANNED = ("depends_on", "done_when")
 _ADVISED = ("type", "title", "risk_flags", "non_goals", "files_expected", "context_files")
 _LISTS = ("acceptance_checks", "depends_on", "done_when", "risk_flags", "non_goals", "files_expected", "context_files")
 _TEXT_LISTS = ("done_when", "non_goals", "files_expected", "context_files")
