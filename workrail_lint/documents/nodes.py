@@ -97,19 +97,19 @@ class Node:
 
     def without(self, members: Collection[str]) -> Self:
         """Return the same object without some of its members."""
-        copy = type(self)()
-        raw = {name: value for name, value in self.raw.items() if name not in members}
-        copy.__dict__.update(raw=raw, parent=self.parent, key=self.key)
-        for name in (*raw, *self.required_parts):
-            attribute = self.leaves.get(name) or self.parts.get(name, ("",))[0]
-            if name not in members and attribute in self.__dict__:
-                copy.__dict__[attribute] = self.__dict__[attribute]
-        return copy
+        return self.revised({name: value for name, value in self.raw.items() if name not in members})
 
     def revised(self, raw: dict[str, Any], **leaves: Any) -> Self:
         """Return the node of an object with other values for some plain members and without others."""
-        copy = self.without(self.raw.keys() - raw.keys())
-        copy.__dict__.update(raw=raw, **leaves)
+        copy = type(self)()
+        members = copy.__dict__
+        members.update(raw=raw, parent=self.parent, key=self.key)
+        empty = [name for name in self.required_parts if name not in self.raw]
+        for name in (*raw, *empty):
+            attribute = self.leaves.get(name) or self.parts.get(name, ("",))[0]
+            if attribute in self.__dict__:
+                members[attribute] = self.__dict__[attribute]
+        members.update(leaves)
         return copy
 
     @classmethod
