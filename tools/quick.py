@@ -59,6 +59,7 @@ TESTS = {
     "workrail_lint/base": ("tests/documents", "tests/test_js.py", "tests/test_suggest.py"),
     "workrail_lint/base/canonical.py": ("tests/test_js.py", "tests/workrail/test_canonical.py"),
     "workrail_lint/base/ecma_regex": ("tests/engine/test_ecma_regex.py",),
+    "workrail_lint/base/html.py": ("tests/security/test_pages.py",),
     "workrail_lint/base/regex_analysis": ("tests/test_regex_analysis.py",),
     "workrail_lint/findings": ("tests/report",),
     "workrail_lint/systems": ("tests/project", "tests/rules"),
