@@ -25,7 +25,7 @@ CORES = (
     *(f"pytest_workrail/{room}" for room in ("engine", "agents", "run", "scenarios", "golden", "coverage", "locks")),
     *(f"pytest_workrail/{room}" for room in ("explore", "sessions", "mcp", "systems")),
 )
-# What the near tests of the linter miss is tried on this one, which is too slow for them: the findings in many workflows.
+# The findings in many workflows: too slow to be a near test, tried on what the near tests of the linter miss.
 BROAD = RecordedTest("tests/workrail/test_mutants.py::test_findings_and_hashes_are_unchanged", 20, frozenset(), True)
 
 

@@ -350,11 +350,12 @@ def test_a_contract_with_its_example_and_fixed_members() -> None:
     }
     example = {"other": 1, "zero": 0, "loopId": "some", "two": [{"x": 1, "a": 0, "y": 2}], "one": "ä", "kind": "a.b"}
     lines = contract_guidance("wr.a", ContractPack("wr.a", "a.b", schema, example), {"one": "set"})
+    arranged = {"kind": "a.b", "two": [{"y": 2, "x": 1, "a": 0}], "one": "set", "zero": 0, "other": 1}
     assert lines[3:] == [
         "Optional fields: `one` (any value); `zero` (any value).",
         'Set `one` to "set"; nothing else is accepted here.',
         "Any other field makes the artifact invalid.",
-        'Example:\n```json\n{"kind": "a.b", "two": [{"y": 2, "x": 1, "a": 0}], "one": "set", "zero": 0, "other": 1}\n```',
+        f"Example:\n```json\n{json.dumps(arranged)}\n```",
     ]
     assert contract_guidance("wr.a", None, {}) == [
         "Artifact contract: wr.a",

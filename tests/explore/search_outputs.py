@@ -139,8 +139,8 @@ def missing_lines() -> str:
         assert isinstance(made, Ok), made.error
         ir = made.value.ir
         if source is EVERYTHING:
-            for mutant in mutants(ir):
-                lines.append(f"{mutant.id} {json.dumps(missing_scenario(mutant, ir, ['reference'], 8))}")
+            missing = ((mutant.id, missing_scenario(mutant, ir, ["reference"], 8)) for mutant in mutants(ir))
+            lines += [f"{name} {json.dumps(scenario)}" for name, scenario in missing]
         for mutant in {mutant.operator: mutant for mutant in mutants(ir)}.values():
             change = (mutant, program_model(ir), mutant.apply(ir))
             tried = [*_contexts(*change), *islice(_turns(*change), 6)]
