@@ -50,6 +50,7 @@ def test_a_change_is_made(source: str, changes: list[str]) -> None:
         "def f():\n    return",
         "class A(B, frozen=True): ...",
         "raise AssertionError('a')",
+        "class A(Protocol):\n    def f(self, a=1): ...",
     ],
 )
 def test_what_is_no_behaviour_is_left_alone(source: str) -> None:
@@ -100,6 +101,24 @@ def test_a_process_that_is_started_has_the_mutant(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == f"{(2, str(file))}\n"
+
+
+def test_pytest_that_is_started_has_the_mutant_and_works(tmp_path: Path) -> None:
+    """If it did not work, every test that starts pytest would seem to notice every mutant."""
+    file, other, test = tmp_path / "changed.py", tmp_path / "mutant.py", tmp_path / "test_changed.py"
+    file.write_text("x = 1\n", encoding="utf-8")
+    other.write_text("x = 2\n", encoding="utf-8")
+    test.write_text("import changed\n\n\ndef test_x():\n    assert changed.x == 2\n", encoding="utf-8")
+    served = {"MUTANT_MODULE": "changed", "MUTANT_FILE": str(file), "MUTANT_SOURCE": str(other)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
+        env={**os.environ, **served, "PYTHONPATH": str(mutation.ROOT / "tools" / "mutant")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_same_seed_draws_the_same_and_equally_many_of_every_room() -> None:

@@ -129,6 +129,8 @@ def _places(parent: ast.AST, function: int) -> Iterator[_Place]:
             return
         case ast.Assign(targets=[ast.Name(id=name)]) if name in _NOT_BEHAVIOUR:
             return
+        case ast.ClassDef(bases=[ast.Name(id="Protocol"), *_]):
+            return
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             function = min([parent.lineno, *(decorator.lineno for decorator in parent.decorator_list)])
     for field, value in ast.iter_fields(parent):

@@ -89,7 +89,7 @@ class Script(Struct, frozen=True):
 
 
 def script_of(story: Story, program: Program) -> Script:
-    """The calls of a run. `program` is what it ran: it says what the steps asked for."""
+    """The calls of a run that has nodes. `program` is what it ran: it says what the steps asked for."""
     goal = story.initial_context.get("goal")
     context = {name: value for name, value in story.initial_context.items() if name not in {*HOST_CONTEXT, "goal"}}
     writer = _Writer(story, program)
@@ -99,7 +99,7 @@ def script_of(story: Story, program: Program) -> Script:
         goal if isinstance(goal, str) and goal else None,
         context,
         _preferences(story.initial_preferences),
-        recorded_outcome(story.node(1)) if story.nodes else Outcome("error", None, False),
+        recorded_outcome(story.node(1)),
         tuple(writer.actions),
     )
 

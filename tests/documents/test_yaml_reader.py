@@ -180,10 +180,9 @@ def test_json_is_read_as_json(value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("true", True),
-        ("FALSE", False),
-        ("~", None),
-        ("null", None),
+        *((word, True) for word in ("true", "True", "TRUE")),
+        *((word, False) for word in ("false", "False", "FALSE")),
+        *((word, None) for word in ("", "~", "null", "Null", "NULL")),
         ("12", 12),
         ("-7", -7),
         ("+3", 3),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.core.criteria import Validation, evaluate_criteria
+from pytest_workrail.engine.core.criteria import MAX_BYTES, MAX_LINES, Validation, criteria_lines, evaluate_criteria
 from workrail_lint.base.result import Err
 
 REVIEW = "Review validation criteria and adjust output accordingly."
@@ -215,3 +215,46 @@ def test_evaluation_is_total(criteria: object, text: str) -> None:
         assert verdict.value.valid is not bool(verdict.value.issues)
         assert bool(verdict.value.issues) is bool(verdict.value.suggestions)
         assert evaluate_criteria(criteria, text, {}) == verdict
+
+
+LONG = {"type": "object", "title": "x" * 600}
+
+
+@pytest.mark.parametrize(
+    ("criteria", "lines"),
+    [
+        (["^a", {"type": "regex", "pattern": "b"}], ["Must match pattern: ^a", "Must match pattern: b"]),
+        ({"type": "regex", "pattern": "b", "flags": "im"}, ["Must match pattern: b (flags: im)"]),
+        ({"and": ["a", _contains("b")]}, ['Must contain: "b"']),
+        ({"or": [_contains("a"), {"and": [_contains("b"), _contains("c")]}, "d"]},
+         ['One of: Must contain: "a"; Must contain: "b" and Must contain: "c"']),
+        ({"or": ["d"]}, []),
+        ({"not": _contains("a")}, ['Not: Must contain: "a"']),
+        ({"not": "a"}, []),
+        ({"type": "length", "min": 0}, ["Length: ≥0 chars"]),
+        ({"type": "length", "max": 9}, ["Length: ≤9 chars"]),
+        ({"type": "length", "min": 1, "max": 9}, ["Length: ≥1 chars, ≤9 chars"]),
+        ([{"type": "length"}, {"type": "contains", "value": ""}, {"type": "regex"}, {"type": "schema"}, 5], []),
+        ({"type": "schema", "schema": {"b": 1, "a": 2}}, ['Must be JSON that fits: {"a":2,"b":1}']),
+        ({"type": "schema", "schema": LONG}, [f'Must be JSON that fits: {{"title":"{"x" * 502}']),
+        (_contains("a", condition={"var": "v"}), ['Must contain: "a" (when v truthy)']),
+        (_contains("a", condition={"var": "v", "gt": 3}), ['Must contain: "a" (when v gt 3)']),
+        (_contains("a", condition={"and": [{"var": "v"}]}), ['Must contain: "a" (under a condition)']),
+        (_contains("a", condition={}), ['Must contain: "a"']),
+    ],
+)  # fmt: skip
+def test_criteria_are_shown_in_lines(criteria: object, lines: list[str]) -> None:
+    assert criteria_lines(criteria) == lines
+
+
+def test_as_many_criteria_are_shown_as_fit() -> None:
+    rules = [_contains(str(number)) for number in range(MAX_LINES + 2)]
+    assert len(criteria_lines(rules[:MAX_LINES])) == MAX_LINES
+    shown = criteria_lines(rules)
+    assert (len(shown), shown[-2:]) == (MAX_LINES + 1, [f'Must contain: "{MAX_LINES - 1}"', "… and 2 more"])
+    room = MAX_BYTES - len('Must contain: ""')
+    for size, last in ((room, "x" * room + '"'), (room + 1, "… and 1 more")):
+        assert criteria_lines([_contains("x" * size)])[-1].endswith(last)
+    # Bytes are counted, not characters, over all lines.
+    half = "ä" * (room // 4)
+    assert criteria_lines([_contains(half)] * 3)[1:] == ["… and 2 more"]

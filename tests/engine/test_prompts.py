@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 from engine_ir import for_count, parallel, step, while_artifact, workflow
 
-from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.index import ContractPack, IrIndex
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.engine.core.prompts import PendingStep, PromptRenderer, PromptStyle, Situation, last_step_id
+from pytest_workrail.engine.core.prompts import (
+    PendingStep,
+    PromptRenderer,
+    PromptStyle,
+    Situation,
+    contract_guidance,
+    last_step_id,
+)
 from pytest_workrail.engine.model.step_keys import LoopPosition, StepInstance
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.systems.workrail.model.build import program_model
@@ -306,3 +313,51 @@ def test_clean_style_drops_headings_and_notes_but_keeps_bullets() -> None:
     )
     contract = _one(step("s", prompt="P.", contract="wr.contracts.gate_verdict"), style=PromptStyle.CLEAN).prompt
     assert contract.startswith("P.\n\n- Artifact contract: ")
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"const": "ä"}, '"ä"'),
+        ({"enum": ["a", 2]}, "a | 2"),
+        ({"oneOf": [{"type": "string"}, {"type": "null"}]}, "text or null"),
+        ({"type": "array", "items": {"type": "number"}}, "list of number"),
+        ({"type": "array", "minItems": 1, "maxItems": 3}, "non-empty list, at most 3 items of any value"),
+        ({"type": "array", "minItems": 2}, "list of at least 2 items of any value"),
+        ({"type": "object"}, "object"),
+        ({"type": "object", "required": ["b"], "properties": {"a": {}, "b": {"type": "boolean"}}},
+         "object {b: boolean, a?: any value}"),
+        ({"type": "string", "minLength": 1}, "non-empty text"),
+        ({"type": "string", "minLength": 20, "maxLength": 90}, "text of at least 20 characters, at most 90 characters"),
+        ({"type": "string", "maxLength": 0}, "text, at most 0 characters"),
+        ({}, "any value"),
+    ],
+)  # fmt: skip
+def test_a_field_of_a_contract_in_a_few_words(shape: dict[str, Any], words: str) -> None:
+    schema = {"properties": {"kind": {"const": "a.b"}, "one": shape}}
+    start = ["Artifact contract: wr.a", 'Submit one artifact of kind "a.b" in `output.artifacts`.']
+    for required, title in (({"required": ["kind", "one"]}, "Required"), ({}, "Optional")):
+        pack = ContractPack("wr.a", "a.b", {**schema, **required}, None)
+        assert contract_guidance("wr.a", pack, {}) == [*start, f"{title} fields: `one` ({words})."]
+
+
+def test_a_contract_with_its_example_and_fixed_members() -> None:
+    inner = {"properties": {"x": {}, "y": {}}, "required": ["y"]}
+    schema = {
+        "required": ["kind", "two"],
+        "properties": {"kind": {}, "one": {}, "two": {"items": inner}, "zero": {}},
+        "x-objectMode": "strict",
+    }
+    example = {"other": 1, "zero": 0, "loopId": "some", "two": [{"x": 1, "a": 0, "y": 2}], "one": "ä", "kind": "a.b"}
+    lines = contract_guidance("wr.a", ContractPack("wr.a", "a.b", schema, example), {"one": "set"})
+    arranged = {"kind": "a.b", "two": [{"y": 2, "x": 1, "a": 0}], "one": "set", "zero": 0, "other": 1}
+    assert lines[3:] == [
+        "Optional fields: `one` (any value); `zero` (any value).",
+        'Set `one` to "set"; nothing else is accepted here.',
+        "Any other field makes the artifact invalid.",
+        f"Example:\n```json\n{json.dumps(arranged)}\n```",
+    ]
+    assert contract_guidance("wr.a", None, {}) == [
+        "Artifact contract: wr.a",
+        "Submit an artifact that meets this contract in `output.artifacts`.",
+    ]

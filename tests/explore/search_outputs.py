@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import tempfile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,11 @@ from pytest_workrail.explore.hostile_promises import Promises
 from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn, describe
 from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
+from pytest_workrail.explore.mutation_report import _contexts, _turns, missing_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.model.build import program_model
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPS = (
@@ -36,6 +39,43 @@ LOOPS = (
     {"type": "forEach", "items": "things", "itemVar": "thing"},
 )
 EXPECTED = Path(__file__).parent / "expected"
+HIGH = {"var": "risk", "equals": "high"}
+
+
+def step(step_id: str, **members: Any) -> dict[str, Any]:
+    return {"id": step_id, "title": step_id.title(), "prompt": f"Do {step_id}.", **members}
+
+
+def rule(word: str) -> dict[str, Any]:
+    return {"type": "contains", "value": word, "message": f"say {word}"}
+
+
+# Every place that can have a condition, every way to combine criteria, a contract.
+EVERYTHING = {
+    "id": "demo.everything",
+    "name": "Everything",
+    "description": "All that a mutant can change.",
+    "version": "1.0.0",
+    "steps": [
+        step("plan", promptFragments=[{"id": "late", "text": "Hurry.", "when": {"var": "late", "equals": True}}]),
+        step("gated", runCondition=HIGH, requireConfirmation={"or": [{"var": "big", "gt": 3}, {"var": "force"}]}),
+        step(
+            "checked",
+            validationCriteria={"and": [rule("one"), {"or": [rule("two"), rule("three")]}, {"not": rule("bad")}]},
+        ),
+        step("alone", validationCriteria=[rule("alone")]),
+        step("sized", validationCriteria=[{"type": "length", "min": 4, "max": 20, "message": "size"}]),
+        step("verdict", outputContract={"contractRef": "wr.contracts.gate_verdict"}),
+        {
+            "id": "rounds",
+            "type": "loop",
+            "title": "Rounds",
+            "runCondition": HIGH,
+            "loop": {"type": "while", "condition": {"var": "open", "equals": True}, "maxIterations": 2},
+            "body": [step("inner", runCondition={"var": "deep", "equals": True}), step("outer", notesOptional=True)],
+        },
+    ],
+}
 # Loops with a decision; a confirmation. Each command runs where it has something to find.
 SEARCHES = {
     "decision": ("generate", "mutate"),
@@ -61,6 +101,7 @@ def outputs(folder: Path) -> dict[str, str]:
             found[f"{command}-{name}.txt"] = said.replace(str(folder), "FOLDER")
             found[f"{command}-{name}.json"] = answer.replace(str(folder), "FOLDER")
     found["mutants.txt"] = mutant_lines()
+    found["missing.txt"] = missing_lines()
     found["turns.txt"] = turn_lines()
     return found
 
@@ -79,7 +120,7 @@ def mutant_lines() -> str:
     ]
     loops = {"id": "demo.loops", "name": "Loops", "description": "All kinds.", "version": "1.0.0", "steps": steps}
     lines: list[str] = []
-    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), loops):
+    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), loops, EVERYTHING):
         made = compile_workflow(source, routines=ROOT / "fixtures" / "routines")
         assert isinstance(made, Ok), made.error
         lines += [
@@ -87,6 +128,23 @@ def mutant_lines() -> str:
             f"{mutant.pointer} {' '.join(mutant.beside)}: {mutant.change}"
             for mutant in mutants(made.value.ir, injections_of(made.value))
         ]
+    return "\n".join(lines) + "\n"
+
+
+def missing_lines() -> str:
+    """The scenario that would notice a mutant, then the contexts and turns that are tried for each kind of mutant."""
+    lines: list[str] = []
+    for source in (EVERYTHING, WORKFLOWS["assessed"], WORKFLOWS["decision"]):
+        made = compile_workflow(source)
+        assert isinstance(made, Ok), made.error
+        ir = made.value.ir
+        if source is EVERYTHING:
+            missing = ((mutant.id, missing_scenario(mutant, ir, ["reference"], 8)) for mutant in mutants(ir))
+            lines += [f"{name} {json.dumps(scenario)}" for name, scenario in missing]
+        for mutant in {mutant.operator: mutant for mutant in mutants(ir)}.values():
+            change = (mutant, program_model(ir), mutant.apply(ir))
+            tried = [*_contexts(*change), *islice(_turns(*change), 6)]
+            lines += [mutant.id, *(f"  {json.dumps(each)}" for each in tried)]
     return "\n".join(lines) + "\n"
 
 

@@ -6,18 +6,27 @@ import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pytest_workrail import api
 from pytest_workrail.agents.agent import Exchange, Stop
 from pytest_workrail.cli import main
-from pytest_workrail.coverage.goals import DecidesGoal, FragmentGoal, GateGoal, OrderGoal, StepGoal
+from pytest_workrail.coverage.goals import (
+    BlockerGoal,
+    DecidesGoal,
+    FragmentGoal,
+    GapGoal,
+    GateGoal,
+    LoopGoal,
+    OrderGoal,
+    StepGoal,
+)
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
-from pytest_workrail.explore.generation import generate, run_cost, smallest_cover
+from pytest_workrail.explore.generation import Selected, description, generate, run_cost, scenario_name, smallest_cover
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner
 from pytest_workrail.explore.runs import Plan, PlayedTurn, record
@@ -340,3 +349,35 @@ def test_of_two_runs_that_show_the_same_the_shorter_one_is_kept() -> None:
     (selected,) = smallest_cover([short, partial], [unseen, *wanted], keep_first=False)
     assert (selected.plan, selected.unique) == (short, tuple(wanted))
     assert smallest_cover([], wanted) == []
+
+
+NOTES, OUTPUT, FOREIGN = "MISSING_REQUIRED_NOTES", "MISSING_REQUIRED_OUTPUT", "USER_ONLY_DEPENDENCY"
+
+
+@pytest.mark.parametrize(
+    ("points", "context", "name"),
+    [
+        ([(BlockerGoal, "rounds/fix", NOTES)], {"risk": "high"}, "fix-blocked-by-missing-notes"),
+        ([(BlockerGoal, "one", NOTES), (BlockerGoal, "two", OUTPUT)], {}, "blocked-by-missing-notes"),
+        ([(StepGoal, "one", "done"), (BlockerGoal, "one", "OF_TOMORROW")], {}, "one-blocked-by-of-tomorrow"),
+        ([(BlockerGoal, "one", NOTES), (BlockerGoal, "two", FOREIGN)], {}, "approval"),
+        ([(LoopGoal, "rounds", "limit"), (BlockerGoal, "one", NOTES)], {}, "loop-limit"),
+        ([(GapGoal, "one", "missing_required_notes")], {}, "gaps-missing-notes"),
+        ([(GapGoal, "one", "missing_required_notes"), (GapGoal, "two", "of_tomorrow")], {}, "gaps-never-stop"),
+        ([(LoopGoal, "rounds", "one"), (LoopGoal, "others", "zero")], {}, "rounds-once"),
+        ([(LoopGoal, "rounds", "many"), (LoopGoal, "others", "one")], {}, "rounds-many-iterations"),
+        ([(StepGoal, "one", "done")], {"items": [1], "risk": "Very High!"}, "risk-very-high"),
+        ([(StepGoal, "one", "done"), (StepGoal, "two", "done")], {}, "one-done"),
+        ([], {}, "more"),
+        ([(StepGoal, "x" * 59, "done")], {}, "x" * 59),
+        ([(StepGoal, "x" * 61, "done")], {}, "x" * 60),
+    ],
+)
+def test_a_scenario_is_named_after_what_only_it_shows(points: list[Any], context: dict[str, Any], name: str) -> None:
+    shown = tuple((cast("ProfileName", "reference"), Point(*point)) for point in points)
+    selected = Selected(Plan(DEFAULT_PREFERENCES, context, (), api.run(RELEASE), frozenset(), (), {}), shown)
+    assert scenario_name(selected, False, ()) == name
+    assert scenario_name(selected, True, ()) == "complete"
+    taken = {name, f"{name[:57]}-2"}
+    assert scenario_name(selected, False, taken) == f"{name[:57]}-3"
+    assert (description(selected, False) == "A run that others cover as well.") == (not points)

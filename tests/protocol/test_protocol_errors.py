@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from pytest_workrail.engine.store.filesystem import Holder, on_files
 from pytest_workrail.engine.store.gate import Home
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
 from pytest_workrail.engine.store.ports import StoreIoError, StoreLockBusy
-from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress, StateGrant
-from workrail_lint.base.result import Ok
+from pytest_workrail.engine.tokens.issuer import ContinueGrant, KeyringError, NodeAddress, StateGrant, TokenIssuer
+from workrail_lint.base.result import Err, Ok
 
 TWO = workflow("two-steps", quiet("one"), quiet("two"))
 
@@ -287,3 +288,32 @@ def test_advancing_from_the_checkpoint_of_a_blocked_node_is_a_fresh_advance() ->
     before = len(bench.events)
     assert bench.go(shown["continueToken"].strip("«»"), notes="n")["kind"] == "ok"
     assert "validation_performed" not in bench.log(before)
+
+
+@pytest.mark.parametrize(
+    ("method", "tool"),
+    [
+        ("continue_token", "start"),
+        ("checkpoint_token", "start"),
+        ("continue_token", "look"),
+        ("checkpoint_token", "look"),
+        ("continue_token", "advance"),
+        ("state_token", "checkpoint"),
+        ("continue_token", "checkpoint"),
+        ("long_state_token", "resume"),
+    ],
+)
+def test_a_token_that_cannot_be_made_is_an_error(monkeypatch: pytest.MonkeyPatch, method: str, tool: str) -> None:
+    bench = Bench(TWO)
+    bench.start()
+    lost = Err(KeyringError("KEYRING_IO_ERROR", "The keys can't be read."))
+    monkeypatch.setattr(TokenIssuer, method, lambda *_: lost)
+    calls: dict[str, Callable[[], dict[str, Any]]] = {
+        "start": bench.start,
+        "look": lambda: bench.look("CT1"),
+        "advance": lambda: bench.advance("CT1"),
+        "checkpoint": lambda: bench.checkpoint("CK1"),
+        "resume": lambda: bench.shown(bench.engine.resume_session({"workspacePath": WORKSPACE})),
+    }
+    shown = calls[tool]()
+    assert (shown["code"], shown["message"]) == ("INTERNAL_ERROR", "Tokens can't be made or read (KEYRING_IO_ERROR).")

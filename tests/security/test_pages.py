@@ -53,6 +53,7 @@ def test_a_page_has_a_policy_for_its_own_style_and_script_only(name: str) -> Non
         hashes = " ".join(f"'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in own)
         assert parts.get(kind, "") == hashes
     assert set(parts) <= {"default-src", "base-uri", "form-action", "style-src", "script-src"}
+    assert ("<script>" in text) == (name == "studio")
     assert '<meta name="referrer" content="no-referrer">' in text
     assert not re.search(r"<[^>]*\sstyle=|alert\(1\)</script>|\x1b", text)
 

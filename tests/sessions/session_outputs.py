@@ -102,6 +102,7 @@ def outputs(root: Path) -> dict[str, str]:
         "list.json": _said("list", *data, "--json"),
         "stats.txt": _said("stats", *data),
         "stats.json": _said("stats", *data, "--json"),
+        "stats.html": _page(root, "stats", *data),
         "facts.txt": facts(str(root)),
     }
     later = [word for path in versions(root) for word in ("--workflow", path)]
@@ -110,6 +111,7 @@ def outputs(root: Path) -> dict[str, str]:
     for number, each in enumerate(sorted(each.session_id for each in DataFolder(str(root)).sessions()), 1):
         found[f"show-{number}.txt"] = _said("show", each, *data, "--full") + _said("show", each, *data, "--mermaid")
         found[f"show-{number}.json"] = _said("show", each, *data, "--json")
+        found[f"show-{number}.html"] = _page(root, "show", each, *data)
         found[f"facts-{number}.txt"] = facts(str(root), each)
         bundle = root / f"{number}.session.json"
         if main(["sessions", "export", each, *data, "--out", str(bundle)]) == 0:
@@ -151,6 +153,13 @@ def facts(path: str, session_id: str | None = None) -> str:
     judged = session.replay()
     lines += [("replayed", (judged.verdict, judged.at, judged.reason))]
     return "".join(f"{name}: {json.dumps(value, sort_keys=True)}\n" for name, value in lines)
+
+
+def _page(root: Path, *arguments: str) -> str:
+    """The body of the page that a command writes."""
+    page = root / "page.html"
+    _said(*arguments, "--html", str(page))
+    return page.read_text(encoding="utf-8").partition("<body>")[2]
 
 
 def _said(*arguments: str) -> str:

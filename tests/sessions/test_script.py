@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from session_files import step, workflow
+from session_files import Session, step, workflow, write
 
-from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, outcome_of
+from pytest_workrail.sessions.data_folder import DataFolder
+from pytest_workrail.sessions.replay import pinned_of, program_of
+from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, outcome_of, script_of
+from pytest_workrail.sessions.story import ContextChange, stories
 from workrail_lint import Ok, compile_workflow
 
 GUIDED = {"autonomy": "guided", "riskPolicy": "conservative"}
@@ -51,3 +55,32 @@ def test_an_outcome_leaves_out_tokens(response: dict[str, Any], is_error: bool, 
     found = outcome_of(response, is_error)
     assert found == outcome
     assert found.answer == {name: value for name, value in response.items() if not name.endswith("Token")}
+
+
+@pytest.mark.parametrize(
+    ("change", "at", "contexts"),
+    [
+        # The first submission is blocked: what it brings in comes again with the next, and then no more.
+        ({"host": 1}, 0, [{"host": 1}, {"host": 1, "own": 1}, None]),
+        ({"host": 1}, 1, [None, {"host": 1, "own": 1}, None]),
+        ({"own": 2}, 1, [None, {"own": 1}, None]),
+        ({"host": 1}, 2, [None, {"own": 1}, {"host": 1}]),
+        # What only a host may write is refused from an agent.
+        ({"triggerSource": "cron"}, 2, [None, {"own": 1}, None]),
+    ],
+)
+def test_what_a_host_changed_comes_with_submissions_until_one_is_accepted(
+    tmp_path: Path, change: dict[str, Any], at: int, contexts: list[dict[str, Any] | None]
+) -> None:
+    session = Session(workflow(step("first"), step("second"), step("third")), onboarding=False)
+    recorded = session.submit().submit("One.", context={"own": 1}).submit("Two.").played()
+    write(tmp_path, recorded)
+    folder = DataFolder(str(tmp_path))
+    (story,) = stories(folder, recorded.session_id)
+    pinned = pinned_of(folder, story.workflow_hash)
+    assert isinstance(pinned, Ok), pinned.error
+    program = program_of(pinned.value.runnable)
+    assert isinstance(program, Ok), program.error
+    story.beats.insert(at, ContextChange(change, change, 0, 0))
+    actions = script_of(story, program.value).actions
+    assert [action.context for action in actions if isinstance(action, SubmitStep)] == contexts

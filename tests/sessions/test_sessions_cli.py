@@ -17,7 +17,7 @@ from session_files import Session, step, workflow, write
 from pytest_workrail.cli import main
 from pytest_workrail.sessions import session_log
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.listing import summaries
+from pytest_workrail.sessions.listing import duration, summaries
 from pytest_workrail.sessions.stats import WorkflowStats, count_sessions
 
 PLAIN = workflow(step("first"), step("second"), step("third", runCondition={"var": "wanted"}))
@@ -361,3 +361,11 @@ def test_capabilities_divergence_and_follow_ups_are_shown(tmp_path: Path, capsys
     assert "    capability_observed: web_browsing unavailable\n" in shown
     assert "    divergence_recorded: safety_stop Left the rest alone.\n" in shown
     assert "    follow-up: risk weak: Say what can go wrong.\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(-1, "0 s"), (59, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (86_399, "23 h"), (172_800, "2 d")],
+)
+def test_a_duration_is_in_the_largest_unit_that_is_full(seconds: int, shown: str) -> None:
+    assert (duration(1000 * seconds), duration(1000 * seconds + 999)) == (shown, shown)

@@ -311,6 +311,18 @@ def test_what_is_missing_is_named(bundle):
     assert check(canonical_bytes(bundle)).error.details == {"missingRef": missing}
 
 
+def test_the_first_part_that_does_not_match_is_named(bundle):
+    entries = bundle["integrity"]["entries"]
+    named = sorted(entry["path"] for entry in entries)
+    for left_out in (named[:2], named[1:]):
+        kept = [entry for entry in entries if entry["path"] not in left_out]
+        bundle["integrity"]["entries"] = kept
+        assert check(canonical_bytes(bundle)).error.details == {"path": left_out[0]}
+    twice = [entry for entry in entries if entry["path"] in named[1:]] * 2
+    bundle["integrity"]["entries"] = [*twice, *(entry for entry in entries if entry["path"] == named[0])]
+    assert check(canonical_bytes(bundle)).error.details == {"path": named[1]}
+
+
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b"{}", b"\xff", b"[" * 50_000])
 def test_what_is_no_bundle_at_all(raw):
     assert check(raw).error.code == FORMAT

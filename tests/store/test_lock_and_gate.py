@@ -139,6 +139,20 @@ def test_real_processes_are_told_dead_from_alive():
     assert not process_is_alive(2**70)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="processes can't be probed there")
+@pytest.mark.parametrize(
+    ("refusal", "is_alive"), [(PermissionError, True), (OSError, True), (ProcessLookupError, False), (None, True)]
+)
+def test_a_process_is_alive_unless_there_is_certainly_none(monkeypatch, refusal, is_alive):
+    def kill(pid, signal):
+        assert (pid, signal) == (77, 0)
+        if refusal is not None:
+            raise refusal
+
+    monkeypatch.setattr(os, "kill", kill)
+    assert process_is_alive(77) is is_alive
+
+
 def test_locks_in_memory():
     lock = MemorySessionLock()
     assert lock.acquire(SESSION).is_ok

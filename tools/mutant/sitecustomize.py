@@ -30,7 +30,9 @@ class _Mutant(Loader):
 _on_disk = PathFinder.find_spec
 
 
-def _find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+def _find_spec(
+    finder: type[PathFinder], name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+) -> ModuleSpec | None:
     if name != os.environ.get("MUTANT_MODULE"):
         return _on_disk(name, path, target)
     file = Path(os.environ["MUTANT_FILE"])
@@ -38,4 +40,5 @@ def _find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType 
     return spec_from_file_location(name, file, loader=_Mutant(), submodule_search_locations=folders)
 
 
-PathFinder.find_spec = _find_spec  # type: ignore[method-assign,assignment]
+# A class method like the one it replaces: pytest keeps it as an attribute of a class of its own and calls it there.
+PathFinder.find_spec = classmethod(_find_spec)  # type: ignore[method-assign,assignment]
