@@ -2,6 +2,7 @@
 from one that has already imported everything. Starting them anew takes ten times as long.
 
     shared().run(["workrail-lint", "check", "."], cwd=folder, env=environment) -> (exit code, output)
+    shared().answer(["workrail-test", "serve"], cwd=folder, given=b"...") -> a program that reads its input to the end
 
 What depends on how an interpreter starts (hash seed, encodings, what is imported) needs a real process. Run as a
 program, this file is the server: it reads one JSON request per line and answers with the exit code.
@@ -44,13 +45,25 @@ class Forks:
 
     def run(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str]:
         """Run a program; return its exit code (negative for a signal) and what it wrote to both of its streams."""
+        code = self._ask(command, cwd, env, {"1": self._output.name})
+        return code, Path(self._output.name).read_text(encoding="utf-8")
+
+    def answer(self, command: Sequence[str], cwd: Path, given: bytes) -> subprocess.CompletedProcess[bytes]:
+        """Run a program that reads `given` as its input; return what it wrote to each stream, as `subprocess` does."""
+        with tempfile.TemporaryDirectory(prefix="forks-") as folder:
+            streams = {number: Path(folder, number) for number in "012"}
+            for number, path in streams.items():
+                path.write_bytes(given if number == "0" else b"")
+            code = self._ask(command, cwd, os.environ, {number: str(path) for number, path in streams.items()})
+            return subprocess.CompletedProcess(command, code, streams["1"].read_bytes(), streams["2"].read_bytes())
+
+    def _ask(self, command: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Mapping[str, str]) -> int:
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        request = {"command": list(command), "cwd": str(cwd), "env": dict(env), "output": self._output.name}
+        request = {"command": list(command), "cwd": str(cwd), "env": dict(env), "streams": dict(streams)}
         self._server.stdin.write(json.dumps(request) + "\n")
         self._server.stdin.flush()
-        code = int(self._server.stdout.readline())
-        return code, Path(self._output.name).read_text(encoding="utf-8")
+        return int(self._server.stdout.readline())
 
     def close(self) -> None:
         self._server.communicate()
@@ -133,15 +146,15 @@ def _serve() -> None:
         sys.stdout.flush()
 
 
-def _become(command: list[str], cwd: str, env: dict[str, str], output: str) -> None:
+def _become(command: list[str], cwd: str, env: dict[str, str], streams: dict[str, str]) -> None:
     """Turn this process into the program, and end with it."""
     code = 70
     try:
         signal.alarm(SECONDS)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        for target, path, flags in ((0, os.devnull, os.O_RDONLY), (1, output, os.O_WRONLY | os.O_TRUNC)):
-            os.dup2(os.open(path, flags), target)
-        os.dup2(1, 2)
+        os.dup2(os.open(streams.get("0", os.devnull), os.O_RDONLY), 0)
+        os.dup2(os.open(streams["1"], os.O_WRONLY | os.O_TRUNC), 1)
+        os.dup2(os.open(streams["2"], os.O_WRONLY) if "2" in streams else 1, 2)
         sys.stdin, sys.stdout, sys.stderr = (
             open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (for the whole process)
             for number, mode in ((0, "r"), (1, "w"), (2, "w"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
+import forks
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -50,7 +50,7 @@ def with_client(arguments: list[str], talk: Callable[[Client], Awaitable[None]],
 def spoken(arguments: list[str], lines: list[bytes | dict[str, Any]]) -> tuple[int, list[dict[str, Any]], str]:
     """Send lines and close stdin at once; the exit code, the answers and what was said on stderr."""
     raw = b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
-    done = subprocess.run([*COMMAND, *arguments], input=raw, capture_output=True, cwd=ROOT, check=False, timeout=60)
+    done = forks.shared().answer(["workrail-test", "serve", *arguments], ROOT, raw)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
 
 

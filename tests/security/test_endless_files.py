@@ -6,13 +6,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import forks
 import pytest
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
@@ -144,8 +143,7 @@ def test_every_option_that_takes_one(program: Program, project: Path, capsys: py
 def test_a_server_for_agents(option: str, project: Path) -> None:
     pytest.importorskip("mcp", reason="the MCP SDK is not installed")
     for value in ENDLESS:
-        command = [sys.executable, "-m", "pytest_workrail.cli", "serve", "workflows", option, value]
-        ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
+        ran = forks.shared().answer(["workrail-test", "serve", "workflows", option, value], project, b"")
         assert ran.returncode in (0, 2), (value, ran.stderr)
         assert b"internal error" not in ran.stderr
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, SupportsIndex
 
+import forks
 import pytest
 
 pytest.importorskip("pygls", reason="pygls is not installed")
@@ -43,8 +42,7 @@ POSITIONS: dict[str, Any] = {
 
 def talk(folder: Path, messages: bytes) -> tuple[int, dict[Any, Any], str]:
     """The exit code, the answers by the ids of their requests, and what was written to standard error."""
-    command = [sys.executable, "-m", "workrail_lint", "server"]
-    ran = subprocess.run(command, cwd=folder, input=messages, capture_output=True, timeout=120, check=False)
+    ran = forks.shared().answer(["workrail-lint", "server"], folder, messages)
     answers, rest = {}, ran.stdout
     while rest:
         head, _, rest = rest.partition(b"\r\n\r\n")
