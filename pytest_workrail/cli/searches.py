@@ -190,4 +190,6 @@ def scenario_files(folder: str) -> Iterator[str]:
             if not os.path.islink(path) or is_below(path, project):
                 yield path
             else:
-                err(f"workrail-test: {printable(path)} is a symbolic link that leads out of the project; it is not read")
+                err(
+                    f"workrail-test: {printable(path)} is a symbolic link that leads out of the project; it is not read"
+                )

@@ -54,7 +54,7 @@ def _leads_out(path: Path, parent: pytest.Collector) -> bool:
     if parent.session.isinitpath(path) or is_below(str(path), (root, output_root(root))):
         return False
     if path.name.endswith(_SCENARIO):
-        message = f"{path.name} is a symbolic link that leads out of the project; it is not read"
+        message = f"{path.name} is not read: it is a symbolic link that leads out of the project"
         parent.warn(pytest.PytestCollectionWarning(ascii(message)[1:-1]))
     return True
 

@@ -35,6 +35,11 @@ from workrail_lint.cli.completion import Argument, commands
 from workrail_lint.server.commands import COMMANDS
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
+pytestmark = pytest.mark.promise(
+    "Processes start in one place",
+    "all commands, pytest and the language server in a hostile clone: programs, paths, networks, time and memory",
+)
+
 TRAPS = (
     *("pytest", "multiprocessing", "pytest_workrail", "workrail_lint", "json", "typing", "subprocess", "argparse"),
     *("sitecustomize", "usercustomize", "conftest", "distributed", "mcp", "pygls", "regex", "yaml", "conf", "test_it"),
@@ -45,7 +50,14 @@ SECONDS, MEGABYTES = 60, 1000  # processor time and memory of a process, ten tim
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ("/proc/", "/dev/null/", "/dev/urandom/", "/usr/", "/lib/", "/lib64/", "/sys/", "/etc/ld.so.cache/")
 # What the C library and Git read of any system.
-SYSTEM_FILES = ("/etc/localtime", "/etc/locale.alias", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/ssl/openssl.cnf")
+SYSTEM_FILES = (
+    "/etc/localtime",
+    "/etc/locale.alias",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/ssl/openssl.cnf",
+)
 SECRET = "only-for-the-eyes-of-the-owner"
 PATIENCE = 60  # seconds until a command that waits for something is ended; none of them is judged by it
 
@@ -170,7 +182,14 @@ class Trapped:
         self._reporter = folder / "reporter"
         self._home = folder / "home"
         self.log = folder / "log"
-        for made in (self.folder / "workflows", self.folder / "scenarios", self._reporter, self._home, self.outside, self._temporary):
+        for made in (
+            self.folder / "workflows",
+            self.folder / "scenarios",
+            self._reporter,
+            self._home,
+            self.outside,
+            self._temporary,
+        ):
             made.mkdir(parents=True)
         self._forked = folder / "forked" / "command.py"
         self._forked.parent.mkdir()
@@ -280,7 +299,9 @@ class Trapped:
 
     def observed(self, code: int = 0, printed: str = "") -> Observed:
         events = [json.loads(line) for line in self.log.read_text().splitlines()]
-        outside = [f"{kind} {event[kind]}" for event in events for kind in ("read", "wrote", "network") if kind in event]
+        outside = [
+            f"{kind} {event[kind]}" for event in events for kind in ("read", "wrote", "network") if kind in event
+        ]
         if self._outside() != self._before:
             outside.append(f"changed {self.outside.name}")
         if SECRET in printed:
@@ -435,7 +456,10 @@ def pytest_lines() -> list[list[str]]:
         value = (attributes.get("choices") or [{**VALUES, **PYTEST_VALUES}.get(metavar, "1")])[0]
         result.append([f"{option.names()[0]}={value}" if takes_value else option.names()[0]])
     settings = (AUTO_WORKFLOWS, SESSIONS, SESSION_WORKFLOWS)
-    return [*result, *(["-o", f"{name}={value}"] for name, value in zip(settings, ("**/*.json", ".", "."), strict=True))]
+    return [
+        *result,
+        *(["-o", f"{name}={value}"] for name, value in zip(settings, ("**/*.json", ".", "."), strict=True)),
+    ]
 
 
 @pytest.mark.search
@@ -564,7 +588,9 @@ def test_the_kernel_sees_no_other_programs_and_files(
     allowed = {os.path.realpath(path) for path in (sys.executable, shutil.which("git") or "", SCRIPTS / program)}
     assert {path for path in started if not os.path.isabs(path) or os.path.realpath(path) not in allowed} == set()
     # The name of what was really opened, after all links and from whichever folder.
-    opened = [(line, found[1]) for line in lines if (found := re.search(r" (?:open|openat|creat)\(.*<(/[^>]*)>$", line))]
+    opened = [
+        (line, found[1]) for line in lines if (found := re.search(r" (?:open|openat|creat)\(.*<(/[^>]*)>$", line))
+    ]
     assert len(opened) > 100
     assert set(trapped.not_allowed(opened)) == set()
     assert [line for line in lines if re.search(r" (connect|bind)\(", line) and "AF_UNIX" not in line] == []

@@ -13,6 +13,8 @@ from pytest_workrail.cli import main
 from workrail_lint.base.redaction import NAMES, Redactor
 from workrail_lint.cli import main as lint
 
+pytestmark = pytest.mark.promise("Sessions are redacted", "reports, pages, lists and counts of sessions with secrets")
+
 PLAIN = workflow(step("first"), step("second"))
 KEY = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----"
 SECRETS = {
