@@ -40,12 +40,15 @@ def shown_by_tests() -> Iterator[Shown]:
             continue
         name = path.relative_to(ROOT).as_posix()
         for node in ast.parse(text).body:
-            is_test = isinstance(node, ast.FunctionDef)
-            marked = node.decorator_list if is_test else [node.value] if isinstance(node, ast.Assign) else []
+            test, marked = name, list[ast.expr]()
+            if isinstance(node, ast.FunctionDef):
+                test, marked = f"{name}::{node.name}", node.decorator_list
+            elif isinstance(node, ast.Assign):
+                marked = [node.value]
             for call in (each for top in marked for each in ast.walk(top) if isinstance(each, ast.Call)):
                 if ast.unparse(call.func) == "pytest.mark.promise":
                     promise, what = (ast.literal_eval(argument) for argument in call.args)
-                    yield Shown(promise, what, f"{name}::{node.name}" if is_test else name)
+                    yield Shown(promise, what, test)
 
 
 def table(page: str) -> str:
