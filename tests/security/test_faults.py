@@ -47,7 +47,9 @@ FAULTS = {
 }
 DONE = re.compile(r"\b(wrote|written|fixed|formatted|accepted|rejected|created|recorded|exported|imported|pinned)\b")
 # An agent gets a code instead of the system's words.
-REASONS = r"No space left|Input/output error|quota exceeded|Permission denied|[A-Z]_IO_ERROR|LOCK_RELEASE_FAILED"
+REASONS = (
+    r"No space left|Input/output error|quota exceeded|Permission denied|[A-Z]_IO_ERROR|LOCK_(ACQUIRE|RELEASE)_FAILED"
+)
 LEFTOVER = re.compile(r"\.tmp$|^\.workrail-[0-9a-f]+")
 
 PLAIN = workflow(step("first"), step("second"))
