@@ -15,6 +15,7 @@ from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLos
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.scenarios.drivers import ScenarioDocument, open_scenario
 from pytest_workrail.scenarios.workflow_driver import load
+from workrail_lint.base.files import output_root
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, printable
@@ -22,6 +23,7 @@ from workrail_lint.cli import INTERRUPTED, NOTHING, USAGE, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config
+from workrail_lint.project.discovery import is_below
 from workrail_lint.systems.workrail.compile import compile_source
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
@@ -180,7 +182,14 @@ def _loaded(scenario: ScenarioDocument, workflow: SearchedWorkflow) -> FoundScen
 
 
 def scenario_files(folder: str) -> Iterator[str]:
-    """Yield every scenario file below a folder, in order."""
+    """Yield every scenario file below a folder, in order. A link that leads out of the project is not one."""
+    project = (folder, output_root(folder))
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
-        yield from (os.path.join(root, name) for name in sorted(files) if name.endswith(SCENARIO_ENDING))
+        for path in (os.path.join(root, name) for name in sorted(files) if name.endswith(SCENARIO_ENDING)):
+            if not os.path.islink(path) or is_below(path, project):
+                yield path
+            else:
+                err(
+                    f"workrail-test: {printable(path)} is a symbolic link that leads out of the project; it is not read"
+                )

@@ -16,7 +16,7 @@ from typing import Any
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
 from workrail_lint.base.files import PRIVATE
-from workrail_lint.base.redaction import Rule, chosen_rules
+from workrail_lint.base.redaction import Redactor, Rule, chosen_rules
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, json_text, out, printable
 from workrail_lint.base.wording import counted
@@ -104,6 +104,11 @@ def answer(value: dict[str, Any]) -> None:
     out(json_text({"version": 1, **value}, indent=2))
 
 
+def redacted(report: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """Return a report as others may see it, and how often each rule of redaction had something to do."""
+    return {**redactor.report(report), "redacted": redactor.totals}
+
+
 def write_file(path: str, data: bytes) -> None:
     """Write a result where the user said."""
     write_output(path, data, folder=os.path.dirname(path) or os.curdir, mode=PRIVATE)
@@ -150,6 +155,7 @@ def _list_options(command: argparse.ArgumentParser) -> None:
     _add_filters(command)
     command.add_argument("--limit", type=_count, metavar="N", help="show no more than this many")
     command.add_argument("--no-cache", action="store_true", help="read everything anew")
+    add_redaction(command)
 
 
 def _add_filters(command: argparse.ArgumentParser) -> None:
@@ -182,6 +188,7 @@ def _show_options(command: argparse.ArgumentParser) -> None:
 def _stats_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--workflow", metavar="ID", help="only sessions of this workflow")
     command.add_argument("--html", metavar="FILE", help="write a page instead")
+    add_redaction(command)
 
 
 def _record_options(command: argparse.ArgumentParser) -> None:
@@ -270,13 +277,15 @@ def shown_path(path: str) -> str:
 def run_list(args: argparse.Namespace) -> int:
     """List the sessions that the filters leave."""
     folder = data_folder(args)
+    redactor = Redactor(redaction_rules(args))
     listed = summaries(folder, use_cache=not args.no_cache)
     if not listed:
         return nothing(folder)
     chosen = [each for each in listed if _matches(each, args)]
     page = chosen if args.limit is None else chosen[: args.limit]
     if args.json:
-        answer({"sessions": [each.to_json() for each in page], "total": len(listed), "matching": len(chosen)})
+        report = {"sessions": [each.to_json() for each in page], "total": len(listed), "matching": len(chosen)}
+        answer(redacted(report, redactor))
         return OK if chosen else NOTHING
     if not chosen:
         err(f"{PROGRAM}: none of {counted(len(listed), 'session')} matches")

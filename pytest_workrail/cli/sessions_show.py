@@ -12,6 +12,7 @@ from pytest_workrail.cli.sessions import (
     data_folder,
     empty_remark,
     nothing,
+    redacted,
     redaction_rules,
     write_file,
 )
@@ -78,13 +79,14 @@ def _prompts(args: argparse.Namespace, folder: DataFolder, story: Story) -> dict
 def run_stats(args: argparse.Namespace) -> int:
     """Print the counts over the chosen sessions."""
     folder = data_folder(args)
+    redactor = Redactor(redaction_rules(args))
     statistics = count_sessions(folder, chosen_sessions(args, folder), args.workflow)
     if not statistics.workflows:
         if statistics.empty:
             err(f"{PROGRAM}: {empty_remark(statistics.empty)}")
         return nothing(folder)
     if args.json:
-        answer(statistics.to_json())
+        answer(redacted(statistics.to_json(), redactor))
     elif args.html is not None:
         write_file(args.html, stats_page(statistics).encode("utf-8", "replace"))
     else:

@@ -550,9 +550,10 @@ class GoldenFinish:
             if isinstance(before, Ok):
                 causes.append((claim.record.path, Causes(before.value, loads(claim.record.new).value)))
             if self._policy.may_write:
-                # A proposal that can't be kept is no failure of its own: the test has told of the change already.
-                data = pending_bytes(claim.nodeid, old, claim.record.new)
-                self._is_pending = files.write(pending_of(golden), data).is_ok or self._is_pending
+                # Without the error, `golden accept` would seem to have accepted everything.
+                written = files.write(pending_of(golden), pending_bytes(claim.nodeid, old, claim.record.new))
+                is_kept = self._succeeded(written, f"{claim.record.path}: the pending change can't be written")
+                self._is_pending = is_kept or self._is_pending
         self._groups = grouped(causes)
 
     def _drop_pending(self, path: str) -> None:

@@ -28,6 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
 # A folder may contain items directly, so this need not return a collector.
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item | None:
     name = file_path.name
+    if name.endswith((".json", ".jsonl")) and file_path.is_symlink() and _leads_out(file_path, parent):
+        return None
     if name.endswith(_SCENARIO):
         from pytest_workrail.scenarios.collection import scenario_node
 
@@ -41,6 +43,20 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
         return workflow_file(file_path, parent)
     return None
+
+
+def _leads_out(path: Path, parent: pytest.Collector) -> bool:
+    """Return whether a link that nobody named leads out of the project. What it leads to is none of its tests."""
+    from workrail_lint.base.files import output_root
+    from workrail_lint.project.discovery import is_below
+
+    root = str(parent.config.rootpath)
+    if parent.session.isinitpath(path) or is_below(str(path), (root, output_root(root))):
+        return False
+    if path.name.endswith(_SCENARIO):
+        message = f"{path.name} is not read: it is a symbolic link that leads out of the project"
+        parent.warn(pytest.PytestCollectionWarning(ascii(message)[1:-1]))
+    return True
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -127,6 +127,9 @@ def test_routines_and_bindings(run: Run, write: Any) -> None:
         run("compile", "a.json", "--routines", "routines", "--emit", "hash", "--bindings-dir", "other").out
         == bound_hash
     )
+    missing = run("compile", "a.json", "--routines", "routines", "--emit", "hash", "--bindings-dir", "nowhere")
+    assert (missing.code, missing.out) == (2, "")
+    assert "--bindings-dir: nowhere is not a folder" in missing.err
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from effort import times
 from tests.fuzz.damage import damaged_json
 from tests.fuzz.targets import TARGETS
 
+pytestmark = pytest.mark.promise("Reads are bounded", "any bytes at all")
+
 FOUND = Path(__file__).with_name("found")
 
 

@@ -9,6 +9,8 @@ from golden_suite import Suite
 
 from pytest_workrail.cli import main
 
+pytestmark = pytest.mark.promise("Writes stay", "goldens that are links")
+
 TEST = "def test_one(golden):\n    golden({!r})\n"
 
 

@@ -24,6 +24,10 @@ from workrail_lint import compile_workflow
 from workrail_lint.base.ecma_regex import compile_pattern, shared_time
 from workrail_lint.base.result import Err, Ok
 
+pytestmark = pytest.mark.promise(
+    "An untrusted agent", "patterns that never end; signals to a server, also during a call"
+)
+
 ENDLESS = "(a|aa)+$"
 NOTES = "a" * 60 + "!"
 SCHEMA = {"type": "array", "items": {"type": "string", "pattern": ENDLESS}}

@@ -13,6 +13,8 @@ from plugin_project import Project
 
 from pytest_workrail.plugin.suite_records import read_record
 
+pytestmark = pytest.mark.promise("Writes stay", "records from elsewhere")
+
 WORKFLOW = {
     "id": "demo.two",
     "name": "Two",

@@ -16,6 +16,8 @@ from pytest_workrail.engine.store.filesystem import Holder, on_files
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
 from workrail_lint.base.result import Err, Ok
 
+pytestmark = pytest.mark.promise("A failed write is said", "sessions on a disk that is full after any number of bytes")
+
 TWO = workflow("two-steps", quiet("one"), quiet("two"))
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 

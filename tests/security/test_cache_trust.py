@@ -17,6 +17,8 @@ from workrail_lint.findings import Severity
 from workrail_lint.project.cache import Cache, _signature, _user_key
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
+pytestmark = pytest.mark.promise("The cache is yours", "forged and foreign caches")
+
 SOUND = json.dumps(workflow(step("first"), step("second")))
 BROKEN = json.dumps({**workflow(step("first"), step("first")), "steps": [{"id": 1}]})
 

@@ -24,6 +24,8 @@ from workrail_lint.base.processes import (
     run_attached,
 )
 
+pytestmark = pytest.mark.promise("Processes start in one place", "what a child process gets, and its limits")
+
 STARTERS = {"subprocess", "multiprocessing", "pty", "_posixsubprocess", "concurrent.futures.ProcessPoolExecutor"}
 STARTING_CALLS = re.compile(r"\b(os\.(exec|spawn|posix_spawn|popen|system|startfile)\w*|create_subprocess_\w+)\(")
 DOORS = {"workrail_lint/base/pools.py", "workrail_lint/base/processes.py"}

@@ -23,7 +23,12 @@ from workrail_lint.cli.completion import Argument, commands
 from workrail_lint.project.config import system_keys
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+pytestmark = [
+    pytest.mark.promise(
+        "Reads are bounded", "pipes and devices in every option, setting and place where a file is looked for"
+    ),
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here"),
+]
 PATIENCE = 60  # seconds until a command is said to hang; none of them is judged by it
 ENDLESS = ("pipe.json", "/dev/zero", "/dev/tty", "full")
 FIXTURES = Path(__file__).parents[2] / "fixtures"

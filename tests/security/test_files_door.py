@@ -20,6 +20,11 @@ from workrail_lint.base.files import read_bytes, read_file, sweep, write_atomica
 from workrail_lint.cli import main
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
+pytestmark = [
+    pytest.mark.promise("Reads are bounded", "one way to files; links, devices"),
+    pytest.mark.promise("Writes stay", "modes, owners and leftovers"),
+]
+
 # ------------------------------------------------------------------------------------------------- nobody goes round
 
 DOOR = "workrail_lint/base/files.py"

@@ -19,7 +19,10 @@ from workrail_lint.project.config import find_config
 from workrail_lint.systems.team.session import Sessions
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owner here")
+pytestmark = [
+    pytest.mark.promise("A shared machine", "configurations, repositories and sessions of other users"),
+    pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owner here"),
+]
 SOMEBODY = 54_321
 FILES = {"workrail-lint.toml": 'ignore = ["ALL"]\ncatalog = "c.json"\n'}
 FILES["pyproject.toml"] = f"[tool.workrail-lint]\n{FILES['workrail-lint.toml']}"

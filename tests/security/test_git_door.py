@@ -13,6 +13,8 @@ from test_hostile_git import git
 
 from workrail_lint.base.git import Repository, find_repository
 
+pytestmark = pytest.mark.promise("Git runs no program", "every layout of a repository, every way to name a commit")
+
 REVISIONS = [
     *("HEAD", "@", "HEAD~2", "main", "main^", "heads/main", "refs/heads/main", "v1", "tags/v1", "v1~1", "light"),
     *("topic/one", "origin/main", "origin", "remotes/origin/topic", "HEAD^{/two}", ":/two", "ORIG_HEAD"),

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,14 +23,22 @@ from typing import Any, NamedTuple
 import pytest
 from effort import times
 from forks import shared
+from test_faults import COMMANDS as FAULTY_COMMANDS
 from test_hostile_git import git
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
+from pytest_workrail.plugin import options
+from pytest_workrail.plugin.options import AUTO_WORKFLOWS, SESSION_WORKFLOWS, SESSIONS
 from workrail_lint.cli import PROGRAM as LINT_PROGRAM
 from workrail_lint.cli import Program
 from workrail_lint.cli.completion import Argument, commands
 from workrail_lint.server.commands import COMMANDS
 from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+pytestmark = pytest.mark.promise(
+    "Processes start in one place",
+    "all commands, pytest and the language server in a hostile clone: programs, paths, networks, time and memory",
+)
 
 TRAPS = (
     *("pytest", "multiprocessing", "pytest_workrail", "workrail_lint", "json", "typing", "subprocess", "argparse"),
@@ -37,18 +46,49 @@ TRAPS = (
 )
 PROGRAMS = ("git", "node", "python", "python3", "pytest", "workrail-test", "workrail-lint", "sh")
 SCRIPTS = Path(sys.executable).parent
+SECONDS, MEGABYTES = 60, 1000  # processor time and memory of a process, ten times what the most expensive one takes
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEM = ("/proc/", "/dev/null/", "/dev/urandom/", "/usr/", "/lib/", "/lib64/", "/sys/", "/etc/ld.so.cache/")
+# What the C library and Git read of any system.
+SYSTEM_FILES = (
+    "/etc/localtime",
+    "/etc/locale.alias",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/ssl/openssl.cnf",
+)
+SECRET = "only-for-the-eyes-of-the-owner"
 PATIENCE = 60  # seconds until a command that waits for something is ended; none of them is judged by it
 
 REPORTER = """
-import json, os, sys
+import atexit, json, os, resource, sys
 
-_FOLDER, _LOG = {folder!r}, {log!r}
+_FOLDER, _LOG, _READ, _WRITTEN = {folder!r}, {log!r}, {read!r}, {written!r}
 _STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system")
+_LISTS = ("os.listdir", "os.scandir")
+_CHANGES = ("mkdir", "rename", "remove", "rmdir", "link", "symlink", "chmod", "chown", "truncate", "utime")
+_CHANGES = tuple("os." + name for name in _CHANGES)
+_OPENED_TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 def _report(**event):
     handle = os.open(_LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.write(handle, (json.dumps({{"process": os.getpid(), **event}}) + "\\n").encode())
     os.close(handle)
+
+def _look(path, writes, follow=True, descriptor=-1):
+    if isinstance(path, int):
+        return
+    start = os.getcwd() if descriptor < 0 else os.readlink("/proc/self/fd/%d" % descriptor)
+    path = os.path.join(start, os.fsdecode(path or "."))
+    if path == _LOG:
+        return
+    folder, name = os.path.split(path)
+    place = os.path.realpath(path) if follow else os.path.join(os.path.realpath(folder), name)
+    if not (place + os.sep).startswith(_WRITTEN if writes else _READ):
+        _report(**{{"wrote" if writes else "read": place}})
+    elif writes and not follow and place.startswith(_FOLDER + os.sep):
+        _report(changed=place)  # by a call that names its folder
 
 def _hook(event, arguments, inside=_FOLDER + os.sep):
     if event == "exec":
@@ -57,8 +97,32 @@ def _hook(event, arguments, inside=_FOLDER + os.sep):
             _report(ran=name)
     elif event in _STARTS:
         _report(started=os.fsdecode(arguments[0] or arguments[1][0]))
+    elif event == "open":
+        flags = arguments[2]
+        # The event does not name the folder that a relative path starts from. The kernel's view does.
+        place = arguments[0] if isinstance(arguments[0], int) else os.path.join(os.getcwd(), os.fsdecode(arguments[0]))
+        if flags & os.O_NOFOLLOW and not isinstance(place, int):
+            place = os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place))
+            if os.path.islink(place):
+                return  # which is refused
+        _look(place, bool(flags & _OPENED_TO_WRITE))
+    elif event in _LISTS:
+        _look(arguments[0], False)
+    elif event in _CHANGES:
+        last = arguments[-1] if isinstance(arguments[-1], int) and event != "os.truncate" else -1
+        for path in arguments[:2] if event in ("os.rename", "os.link") else arguments[:1]:
+            _look(path, True, False, last)
+    elif event in ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto"):
+        _report(network=event)
+
+def _used():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _report(seconds=usage.ru_utime + usage.ru_stime, megabytes=usage.ru_maxrss // 1024)
 
 _report(python=sys.orig_argv, safe=bool(sys.flags.safe_path), path=[p for p in sys.path if not os.path.isabs(p)])
+resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds} + 5))
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+atexit.register(_used)
 sys.addaudithook(_hook)
 """
 
@@ -66,13 +130,15 @@ sys.addaudithook(_hook)
 FORKED = (
     REPORTER
     + """
-import importlib, sys
+import importlib, sys, tempfile
 
+tempfile.tempdir = None  # it was chosen for another environment
 module, name, *sys.argv[1:] = sys.argv[1:]
 sys.argv[0] = name
 try:
     code = importlib.import_module(module).main(sys.argv[1:])
 finally:
+    _used()
     _report(path=[p for p in sys.path if not os.path.isabs(p) or (p + os.sep).startswith(_FOLDER + os.sep)])
 sys.exit(code)
 """
@@ -80,17 +146,24 @@ sys.exit(code)
 
 
 class Observed(NamedTuple):
-    """What the processes of one command reported."""
+    """What the processes of one command reported. `changed` are files of the project, which it may write to."""
 
     pythons: list[dict[str, Any]]
     ran: list[str]
     started: list[str]
     paths: list[str]
+    outside: list[str]
+    changed: list[str]
+    seconds: float
+    megabytes: int
 
     def violations(self, folder: Path) -> Iterator[str]:
         yield from (f"ran {name}" for name in self.ran)
         yield from (f"ran {path.name}" for path in sorted(folder.rglob("*.ran")))
         yield from (f"can import from {path!r}" for path in self.paths)
+        yield from self.outside
+        if self.seconds > SECONDS or self.megabytes > MEGABYTES:
+            yield f"took {self.seconds:.0f} s of processor time and {self.megabytes} MB"
         yield from (f"started {name}" for name in self.started if not os.path.isabs(name) or str(folder) in name)
         # The first one is the command itself: a script, whose own folder is first on the path.
         for each in self.pythons[1:]:
@@ -101,26 +174,77 @@ class Observed(NamedTuple):
 class Trapped:
     """A project whose folder is full of traps, and a way to run commands in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, has_modules: bool = True) -> None:
+        folder = Path(os.path.realpath(folder))
         self.folder = folder / "project"
+        self.outside = folder / "outside"
+        self._temporary = folder / "temporary"
         self._reporter = folder / "reporter"
         self._home = folder / "home"
         self.log = folder / "log"
-        for made in (self.folder / "workflows", self.folder / "scenarios", self._reporter, self._home):
+        for made in (
+            self.folder / "workflows",
+            self.folder / "scenarios",
+            self._reporter,
+            self._home,
+            self.outside,
+            self._temporary,
+        ):
             made.mkdir(parents=True)
         self._forked = folder / "forked" / "command.py"
         self._forked.parent.mkdir()
         for path, text in ((self._reporter / "sitecustomize.py", REPORTER), (self._forked, FORKED)):
-            path.write_text(text.format(folder=str(self.folder), log=str(self.log)))
+            path.write_text(text.format(**self._places(), seconds=SECONDS))
         (self.folder / "workflows" / "a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
         (self.folder / "given.json").write_text("{}")
         git(self.folder, "init", "--quiet")
         git(self.folder, "add", ".")
         git(self.folder, "commit", "--quiet", "--message=start")
-        self._set_traps()
+        self._set_traps(has_modules=has_modules)
+        self._set_hostile_files()
+        self._before = self._outside()
 
-    def _set_traps(self) -> None:
-        for name in TRAPS:
+    def _places(self) -> dict[str, Any]:
+        """Return where the processes may read and write."""
+        compiled = os.environ.get("PYTHONPYCACHEPREFIX", self._home)
+        written = [self.folder, self._home, self._temporary, compiled, "/dev/null"]
+        python = [sys.prefix, sys.base_prefix, os.path.realpath(sys.prefix), ROOT]
+        read = [*written, *python, *map(os.path.dirname, (self._reporter / "a", self._forked)), *sys.path]
+        ends = [tuple(f"{str(path).rstrip(os.sep)}{os.sep}" for path in paths if path) for paths in (written, read)]
+        return {"folder": str(self.folder), "log": str(self.log), "written": ends[0], "read": (*ends[1], *SYSTEM)}
+
+    def not_allowed(self, opened: list[tuple[str, str]]) -> Iterator[str]:
+        """Yield the files that a process opened and may not, from the kernel's calls and the paths they opened."""
+        places = self._places()
+        for call, path in opened:
+            writes = re.search(r"O_WRONLY|O_RDWR|O_CREAT|creat\(", call) is not None
+            # A folder on the way to an output is opened only to find the next one.
+            is_on_the_way = "O_DIRECTORY" in call and str(self.folder).startswith(path)
+            own = (f"{self.log}/", *places["written" if writes else "read"])
+            if not is_on_the_way and not f"{path}/".startswith(own) and path not in SYSTEM_FILES:
+                yield f"{'wrote' if writes else 'read'} {path}"
+
+    def _outside(self) -> dict[str, bytes]:
+        return {str(path): path.read_bytes() for path in self.outside.rglob("*") if path.is_file()}
+
+    def _set_hostile_files(self) -> None:
+        """Put links that lead out, pipes, devices, huge files and names like options where commands look for files."""
+        (self.outside / "secret.json").write_text(json.dumps({SECRET: SECRET}))
+        (self.outside / "workflow.json").write_text(json.dumps({**workflow(step("first")), "name": SECRET}))
+        (self.outside / "workrail-lint.toml").write_text(f'{SECRET} = "x"\n')
+        for place in (self.folder, self.folder / "workflows", self.folder / "scenarios"):
+            (place / "linked").symlink_to(self.outside)
+            (place / "leak.json").symlink_to(self.outside / "workflow.json")
+            (place / "leak.scenario.json").symlink_to(self.outside / "secret.json")
+            (place / "zero.json").symlink_to("/dev/zero")
+            os.mkfifo(place / "pipe.json")
+            for name in ("--fix.json", "-n.json", "--workrail-record=x.scenario.json"):
+                (place / name).write_text("{}")
+            with (place / "large.json").open("wb") as file:
+                file.truncate(200 << 20)
+
+    def _set_traps(self, *, has_modules: bool) -> None:
+        for name in TRAPS if has_modules else ():
             for place in (self.folder, self.folder / "workflows", self.folder / "scenarios"):
                 (place / f"{name}.py").write_text("open(__file__ + '.ran', 'w').close()\n")
         for name in PROGRAMS:
@@ -141,6 +265,8 @@ class Trapped:
             "PYTHONPATH": str(self._reporter),
             "HOME": str(self._home),
             "XDG_CACHE_HOME": str(self._home / "cache"),
+            "TMPDIR": str(self._temporary),
+            "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio -p no:cacheprovider",
         }
 
     def run(
@@ -162,22 +288,35 @@ class Trapped:
             except subprocess.TimeoutExpired:
                 process.kill()
                 printed, _ = process.communicate()
-        return self.observed(), printed.decode(errors="replace")
+        return self.observed(process.returncode, printed.decode(errors="replace")), printed.decode(errors="replace")
 
-    def run_forked(self, program: Program, *arguments: str) -> tuple[Observed, str]:
+    def run_forked(self, package: str, name: str, *arguments: str) -> tuple[Observed, str]:
         """Do the same in a process that has imported everything before."""
         self.log.write_bytes(b"")
-        command = ["python", str(self._forked), program.package, program.name, *arguments]
-        _, printed = shared().run(command, self.folder, self.environment())
-        return self.observed(), printed
+        command = ["python", str(self._forked), package, name, *arguments]
+        code, printed = shared().run(command, self.folder, self.environment())
+        return self.observed(code, printed), printed
 
-    def observed(self) -> Observed:
+    def observed(self, code: int = 0, printed: str = "") -> Observed:
         events = [json.loads(line) for line in self.log.read_text().splitlines()]
+        outside = [
+            f"{kind} {event[kind]}" for event in events for kind in ("read", "wrote", "network") if kind in event
+        ]
+        if self._outside() != self._before:
+            outside.append(f"changed {self.outside.name}")
+        if SECRET in printed:
+            outside.append("printed what is outside")
+        if code < 0 and code != -signal.SIGKILL:  # which is how those end that wait for the user
+            outside.append(f"ended by signal {-code}")
         return Observed(
             [event for event in events if "python" in event],
             [event["ran"] for event in events if "ran" in event],
             [event["started"] for event in events if "started" in event],
             [path for event in events if "path" in event and "python" not in event for path in event["path"]],
+            sorted(set(outside)),
+            [event["changed"] for event in events if "changed" in event],
+            max((event["seconds"] for event in events if "seconds" in event), default=0),
+            max((event["megabytes"] for event in events if "megabytes" in event), default=0),
         )
 
 
@@ -277,28 +416,84 @@ def command_lines(program: Program, name: str) -> Iterator[list[str]]:
     [(program, command) for program in (LINT_PROGRAM, TEST_PROGRAM) for command in program.commands],
     ids=lambda value: value.name if isinstance(value, Program) else value,
 )
-def test_no_command_runs_anything_of_the_folder(program: Program, command: str, trapped: Trapped) -> None:
+def test_no_command_leaves_the_folder_or_runs_anything_of_it(program: Program, command: str, trapped: Trapped) -> None:
     lines = list(command_lines(program, command))
     violations = {}
+    does_write = False
     for line in lines:
         if WAITING & set(line):
             observed, printed = trapped.run(program.name, *line, patience=5)
         elif times(0, deep=1):
             observed, printed = trapped.run(program.name, *line)
         else:
-            observed, printed = trapped.run_forked(program, *line)
+            observed, printed = trapped.run_forked(program.package, program.name, *line)
         assert "internal error" not in printed, line
         if found := list(observed.violations(trapped.folder)):
             violations[" ".join(line)] = found
         assert observed.pythons, "the command did not start"
+        does_write = does_write or bool(observed.changed)
     assert violations == {}
     assert len(lines) > 1
+    if does_write:
+        assert (program.name, command) in {tuple(each.line.split()[:2]) for each in FAULTY_COMMANDS}
+
+
+# ----------------------------------------------------------------------------------------------------------- pytest
+
+# A value for each option of the plugin that is not named like one of those above.
+PYTEST_VALUES = {"missing": "missing", "MODULE": "x", "REGISTRY": "given.json", "FOLDER": "scenarios", "MODE": "new"}
+
+
+def pytest_lines() -> list[list[str]]:
+    """Return a run of pytest with each option of the plugin, from its own table."""
+    parser = pytest.Parser(_ispytest=True)
+    options.add_options(parser)
+    result: list[list[str]] = [[]]
+    for option in (option for group in parser._groups for option in group.options):
+        attributes = option.attrs()
+        takes_value = attributes.get("action", "store") in ("store", "append")
+        metavar = str(attributes.get("metavar"))
+        value = (attributes.get("choices") or [{**VALUES, **PYTEST_VALUES}.get(metavar, "1")])[0]
+        result.append([f"{option.names()[0]}={value}" if takes_value else option.names()[0]])
+    settings = (AUTO_WORKFLOWS, SESSIONS, SESSION_WORKFLOWS)
+    return [
+        *result,
+        *(["-o", f"{name}={value}"] for name, value in zip(settings, ("**/*.json", ".", "."), strict=True)),
+    ]
+
+
+@pytest.mark.search
+def test_pytest_with_the_plugin_keeps_to_the_folder(tmp_path: Path) -> None:
+    """The Python files of a project are code, and pytest runs them; everything else here is as hostile as it was."""
+    trapped = Trapped(tmp_path, has_modules=False)
+    scenario = {"workflow": "../workflows/a.json", "profile": "reference", "agent": {"kind": "auto"}}
+    (trapped.folder / "scenarios" / "a.scenario.json").write_text(json.dumps(scenario))
+    lines = pytest_lines()
+    violations = {}
+    for line in lines[:: times(8, deep=1)]:
+        observed, printed = trapped.run_forked("pytest", "pytest", "-q", "--rootdir=.", "--confcutdir=.", *line)
+        assert "INTERNALERROR" not in printed, line
+        # pytest itself looks into linked folders for tests.
+        if found := {*observed.violations(trapped.folder)} - {f"read {trapped.outside}"}:
+            violations[" ".join(line)] = found
+    assert violations == {}
+    assert len(lines) > 20
 
 
 # ------------------------------------------------------------------------------------------------- language server
 
 
-def test_a_lens_runs_nothing_of_the_folder(trapped: Trapped) -> None:
+def requests() -> list[str]:
+    """Return what an editor can ask about a document, from the table of the server itself."""
+    from workrail_lint.server.protocol import make_server  # needs pygls
+
+    server = make_server(lambda path: pytest.fail(path))
+    names = [name for name in server.protocol.fm.features if name.startswith("textDocument/")]
+    return sorted(name for name in names if not name.startswith("textDocument/did"))
+
+
+@pytest.mark.search
+def test_the_language_server_keeps_to_the_folder(trapped: Trapped) -> None:
     pytest.importorskip("pygls", reason="pygls is not installed")
     path = trapped.folder / "workflows" / "a.json"
     document = {"uri": path.as_uri(), "languageId": "json", "version": 1, "text": path.read_text()}
@@ -318,9 +513,25 @@ def test_a_lens_runs_nothing_of_the_folder(trapped: Trapped) -> None:
         for command in COMMANDS:
             result = answer(server, "workspace/executeCommand", {"command": command, "arguments": [str(path)]})
             assert "error" not in result
+        # Whatever an editor can ask, about every file that is none.
+        hostile = [path.name for path in trapped.folder.iterdir() if path.suffix == ".json"]
+        for feature in requests()[:: times(6, deep=1)]:
+            for name in hostile:
+                place = {"line": 0, "character": 0}
+                params = {
+                    "textDocument": {"uri": (trapped.folder / name).as_uri()},
+                    "position": place,
+                    "range": {"start": place, "end": place},
+                    "context": {"diagnostics": [], "includeDeclaration": True},
+                    "options": {"tabSize": 2, "insertSpaces": True},
+                    "newName": "x",
+                }
+                assert {"result", "error"} & answer(server, feature, params).keys()
         server.kill()
     observed = trapped.observed()
-    assert list(observed.violations(trapped.folder)) == []
+    # Whoever asks about a link has named it; a device is opened, and refused.
+    named = {f"read {os.path.realpath(trapped.folder / name)}" for name in hostile}
+    assert {*observed.violations(trapped.folder)} - named == set()
     assert len(observed.pythons) > len(COMMANDS)
 
 
@@ -359,22 +570,27 @@ def answer(server: subprocess.Popen[bytes], method: str, params: dict[str, Any])
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_the_kernel_sees_no_other_programs_than_python_and_git(
+def test_the_kernel_sees_no_other_programs_and_files(
     program: str, arguments: list[str], trapped: Trapped, tmp_path: Path
 ) -> None:
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("strace is not installed")
     trace = tmp_path / "trace"
-    before = [strace, "-f", "-qq", "-e", "trace=execve", "-o", str(trace)]
+    calls = "execve,open,openat,creat,connect,bind"
+    before = [strace, "-f", "-qq", "-y", "-s", "4096", "-e", f"trace={calls}", "-o", str(trace)]
     if subprocess.run([*before, sys.executable, "-c", ""], capture_output=True, check=False).returncode != 0:
         pytest.skip("this system does not let strace trace")
     _, printed = trapped.run(program, *arguments, before=before)
-    started = {
-        found[1]
-        for line in trace.read_text(errors="replace").splitlines()
-        if (found := re.search(r'execve\("([^"]+)".*= 0$', line))
-    }
+    lines = trace.read_text(errors="replace").splitlines()
+    started = {found[1] for line in lines if (found := re.search(r'execve\("([^"]+)".*= 0$', line))}
     assert started, printed
     allowed = {os.path.realpath(path) for path in (sys.executable, shutil.which("git") or "", SCRIPTS / program)}
     assert {path for path in started if not os.path.isabs(path) or os.path.realpath(path) not in allowed} == set()
+    # The name of what was really opened, after all links and from whichever folder.
+    opened = [
+        (line, found[1]) for line in lines if (found := re.search(r" (?:open|openat|creat)\(.*<(/[^>]*)>$", line))
+    ]
+    assert len(opened) > 100
+    assert set(trapped.not_allowed(opened)) == set()
+    assert [line for line in lines if re.search(r" (connect|bind)\(", line) and "AF_UNIX" not in line] == []

@@ -19,6 +19,11 @@ from workrail_lint.cli import main
 from workrail_lint.cli.revision import Revision
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
+pytestmark = [
+    pytest.mark.promise("Git runs no program", "hostile repositories of each class"),
+    pytest.mark.promise("A revision costs a bounded time", "trees without an end"),
+]
+
 WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.invalid"}
 WHO |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.invalid"}
 MISSING = "1234567890123456789012345678901234567890"

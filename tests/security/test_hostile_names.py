@@ -14,6 +14,10 @@ from workrail_lint.cli import main
 from workrail_lint.systems.workrail import scaffold
 from workrail_lint.systems.workrail.rules import samples
 
+pytestmark = pytest.mark.promise(
+    "A file name is never an option", "file names that look like options, in every command and hook"
+)
+
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = json.dumps(samples.workflow(), indent=2) + "\n"
 BROKEN = json.dumps(samples.workflow(samples.loop(maxIterations=...)), indent=2) + "\n"

@@ -20,7 +20,11 @@ from effort import times
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 KILLS = times(2, deep=75)
-pytestmark = [pytest.mark.search, pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")]
+pytestmark = [
+    pytest.mark.promise("Writes stay", "runs killed at any moment"),
+    pytest.mark.search,
+    pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL"),
+]
 ROOT = Path(__file__).resolve().parents[2]
 LINT = [sys.executable, "-m", "workrail_lint"]
 FIXABLE = json.dumps(workflow(step("first"), step("second")), indent=2).replace("\n  ]", ",\n  ]")

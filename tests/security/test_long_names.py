@@ -18,6 +18,8 @@ from pytest_workrail.mcp.workspace import DiskWorkspace
 from pytest_workrail.sessions.versions import load_version
 from workrail_lint.cli import main
 
+pytestmark = pytest.mark.promise("Reads are bounded", "names that no file system takes")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WORKFLOW = FIXTURES / "workflows" / "release-notes.json"
 NAMES = {"one name": "x" * 10_000, "many folders": "/".join(["d" * 200] * 50), "no name": "a\0b"}

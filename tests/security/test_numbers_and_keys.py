@@ -19,6 +19,10 @@ from workrail_lint.documents.toml_reader import MAX_KEY_PARTS, read_toml
 from workrail_lint.documents.yaml_reader import read_yaml
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
+pytestmark = pytest.mark.promise(
+    "A configuration costs what it is worth", "long keys and numbers in configurations and documents"
+)
+
 DIGITS = "9" * 5_000
 PARTS = "has more than 16 parts"
 NUMBER = "has more than 400 digits"

@@ -18,6 +18,8 @@ from pytest_workrail.golden.show import page as golden_page
 from pytest_workrail.sessions.stats import Statistics, WorkflowStats, stats_page, story_page
 from workrail_lint.studio.page import page as studio_page
 
+pytestmark = pytest.mark.promise("Pages are closed", "the policy of every page")
+
 HOSTILE = "</title><script>alert(1)</script>\x1b[2J"
 PAGES: dict[str, Callable[[], str]] = {
     "mutate": lambda: mutation_page(

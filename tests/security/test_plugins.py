@@ -14,6 +14,8 @@ from workrail_lint.cli import main
 from workrail_lint.report import FORMATS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
+pytestmark = pytest.mark.promise("Plugins declare themselves", "plugins that are none, fail or exit")
+
 HEAD = """
 from workrail_lint.project.plugins import hookimpl
 from workrail_lint.findings import Severity

@@ -16,7 +16,10 @@ from tests.sessions.session_files import Session, step, workflow, write
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="folders have no mode there")
+pytestmark = [
+    pytest.mark.promise("A shared machine", "modes of sessions, recordings, caches and keys"),
+    pytest.mark.skipif(os.name == "nt", reason="folders have no mode there"),
+]
 PLAIN = workflow(step("first"), step("second"))
 
 

@@ -25,7 +25,10 @@ from workrail_lint.base.result import Ok
 
 SESSION = "sess_" + "a" * 26
 LOCK = layout.lock(SESSION)
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs the kernel's locks")
+pytestmark = [
+    pytest.mark.promise("An untrusted agent", "threads, forks, namespaces, kills, interrupts"),
+    pytest.mark.skipif(sys.platform == "win32", reason="needs the kernel's locks"),
+]
 # Takes the lock of the session, says so, and keeps it until it may end or is killed.
 HOLDER = """
 import sys

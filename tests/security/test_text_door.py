@@ -19,6 +19,8 @@ from workrail_lint.base.terminal import neutral
 from workrail_lint.cli import main
 from workrail_lint.report import FORMATS
 
+pytestmark = pytest.mark.promise("Text stays text", "hostile strings in every place, every output")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

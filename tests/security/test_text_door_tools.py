@@ -17,6 +17,8 @@ from tests.sessions.session_files import Played, Session, step, workflow, write,
 from workrail_lint import cli as linting
 from workrail_lint.base.canonical import canonical_bytes, digest
 
+pytestmark = pytest.mark.promise("Text stays text", "the same in the other tools")
+
 # What compiles, so that the text gets far.
 GENTLE = "##vso[x] ::error::y <script>alert(1)</script><img src=x>]]> \u202e\x85\n::warning::z"
 NAMES = ["a\n::error::b.json", "\x1b[2J\u202e##vso[x].json"]

@@ -22,6 +22,10 @@ from workrail_lint.server import outline
 from workrail_lint.server.positions import Positions
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
+pytestmark = pytest.mark.promise(
+    "An untrusted folder in an editor", "pipes and devices, positions and lengths that are none, one-line files"
+)
+
 REQUESTS = ("hover", "completion", "definition", "references", "prepareRename")
 RANGE_REQUESTS = ("inlayHint", "codeAction")
 DOCUMENT_REQUESTS = ("documentSymbol", "foldingRange", "semanticTokens/full", "codeLens", "formatting")

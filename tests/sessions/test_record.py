@@ -22,6 +22,8 @@ from workrail_lint.base.redaction import RULES, Redactor, own_rule
 from workrail_lint.base.result import Err
 from workrail_lint.cli import main as lint
 
+pytestmark = pytest.mark.promise("Sessions are redacted", "recorded scenarios")
+
 PLAIN = workflow(step("first"), step("second"), step("third"))
 JUDGED = workflow(
     step("first"),

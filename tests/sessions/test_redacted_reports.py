@@ -13,6 +13,8 @@ from pytest_workrail.cli import main
 from workrail_lint.base.redaction import NAMES, Redactor
 from workrail_lint.cli import main as lint
 
+pytestmark = pytest.mark.promise("Sessions are redacted", "reports, pages, lists and counts of sessions with secrets")
+
 PLAIN = workflow(step("first"), step("second"))
 KEY = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----"
 SECRETS = {
@@ -23,7 +25,7 @@ SECRETS = {
     "place": "/home/ada-l/secret-project/notes.md",
 }
 NOTES = f"Wrote /home/ada-l/secret-project/notes.md with ct_{'a' * 24} and ghp_{'b' * 30}.\n{KEY}"
-LEAKS = (*list(SECRETS.values())[:4], "ada-l", "secret-project", "ct_aaaa", "ghp_", "c2VjcmV0", "eat_token")
+LEAKS = (*list(SECRETS.values())[:4], "ada-l", "secret-project", "ct_aaaa", "ghp_", "c2VjcmV0", "eat_token", "sk-bbb")
 
 
 @pytest.fixture
@@ -66,6 +68,23 @@ def test_a_report_a_page_and_the_studio(data: Path, capsys: pytest.CaptureFixtur
     studio = Path("studio.html").read_text(encoding="utf-8")
     assert leaks(studio) == []
     assert "/workspace/notes.md" in studio
+
+
+def test_lists_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The goal is what a person typed; the name of a step comes from the pinned workflow."""
+    played = Session(workflow(step(f"sk-{'b' * 30}"), step("second")), seed=1, onboarding=False).played()
+    for event in played.events:
+        if event["kind"] == "context_set":
+            event["data"]["context"]["goal"] = "Mend /home/ada-l/secret-project/notes.md, api_key=open-sesame"
+    write(tmp_path, played)
+    keep = [part for rule in NAMES for part in ("--keep", rule)]
+    for command in ("list", "stats"):
+        assert main(["sessions", command, "--data", str(tmp_path), "--json", *keep]) == 0
+        assert len(leaks(capsys.readouterr().out)) >= 1, command
+        assert main(["sessions", command, "--data", str(tmp_path), "--json"]) == 0
+        report = capsys.readouterr().out
+        assert leaks(report) == [], command
+        assert json.loads(report)["redacted"]["secrets"] > 0, command
 
 
 def test_a_terminal_shows_what_happened(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,6 +36,8 @@ from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, Complete
 from pytest_workrail.engine.store.ports import StoreCorruption, Stores
 from workrail_lint.base.result import Err, Ok
 
+pytestmark = pytest.mark.promise("Writes stay", "every state a power failure can leave")
+
 WRITER = Holder(4711, "main", "first-life")
 REOPENER = Holder(4712, "main", "second-life")
 ACKNOWLEDGED = "acknowledged"

@@ -107,6 +107,8 @@ def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
     """The bindings file: from the command line, from the configuration, or the default one if it exists."""
     if args.bindings:
         return str(args.bindings)
+    if args.bindings_dir is not None and not os.path.isdir(args.bindings_dir):
+        raise UsageError(f"--bindings-dir: {printable(args.bindings_dir)} is not a folder")
     if args.bindings_dir is None and (configured := config.file("bindings")):
         return configured
     default = os.path.join(args.bindings_dir or os.path.relpath(config.root), BINDINGS_FILE)

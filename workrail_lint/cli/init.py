@@ -97,8 +97,8 @@ def _golden_written(directory: str, scenario: str) -> bool:
     if os.path.lexists(target):
         _say("kept", target, _KEPT)
         return True
-    # Without the project's own settings, which may want more than a new folder has.
-    alone = ["-c", os.devnull, "--rootdir", ".", "--noconftest", "-p", "no:cacheprovider"]
+    # Without the project's own settings, which may want more than a new folder has, or a look at the folders above.
+    alone = ["-c", os.devnull, "--rootdir", ".", "--confcutdir", ".", "--noconftest", "-p", "no:cacheprovider"]
     options = ["-p", "pytest_workrail.plugin", "--workrail-golden=new", "--workrail-write-in-ci"]
     variables = {**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run(python("-m", "pytest", *alone, *options, scenario), folder=directory, variables=variables, limits=_LIMITS)

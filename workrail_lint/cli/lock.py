@@ -48,11 +48,13 @@ def main(arguments: list[str]) -> int:
     config = configuration(args, args.paths[0])
     active = settings(args, config)
     root = os.path.dirname(os.path.abspath(args.file))
+    # Before compiling: its text and the new entries are never in memory together.
+    lock = None if args.update else _existing(args.file, must_exist=True)
     build = _compile(found_files(args.paths, config), active, root, _baseline(config))
     scope = _Scope(args.paths, root)
-    if args.update:
+    if lock is None:
         return _update(args.file, active, build, scope)
-    return _check(args.file, active, build, scope)
+    return _check(args.file, lock, active, build, scope)
 
 
 def parser() -> Parser:
@@ -221,9 +223,7 @@ def _be(names: set[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _check(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
-    lock = _existing(path, must_exist=True)
-    assert lock is not None
+def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Scope) -> int:
     asked = {key for key in lock.workflows.keys() | build.entries.keys() if scope.holds(key)} - build.left_alone
     style = Style(uses_colour())
     now = catalog_entry(active.base_catalog)

@@ -135,13 +135,13 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
             path = os.path.join(folder, name)
             if not wanted.file(path):
                 continue
-            if os.path.islink(path) and not _is_below(path, (wanted.root, root)):
+            if os.path.islink(path) and not is_below(path, (wanted.root, root)):
                 problems.append((shown(path), "is a symbolic link that leads out of the project"))
             else:
                 yield shown(path)
 
 
-def _is_below(path: str, folders: Iterable[str]) -> bool:
+def is_below(path: str, folders: Iterable[str]) -> bool:
     """Return whether a path leads into one of the folders, with all links on the way followed."""
     real = os.path.realpath(path)
     return any(real.startswith(os.path.join(os.path.realpath(folder), "")) for folder in folders)

@@ -6,6 +6,8 @@ import errno
 import itertools
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.ports import Files
@@ -35,7 +37,7 @@ def unique_aside(path: str) -> str:
 
 def write_durably(files: Files, path: str, data: bytes, *, aside: str) -> None:
     """Put a file in its place: written aside, synced, renamed, its folder synced."""
-    with files.create(aside) as handle:
+    with _removed_on_failure(files, aside), files.create(aside) as handle:
         handle.write(data)
         handle.sync()
         files.replace(aside, path)  # while it is open: nobody takes it for a leftover
@@ -44,10 +46,20 @@ def write_durably(files: Files, path: str, data: bytes, *, aside: str) -> None:
 
 def write_soon(files: Files, path: str, data: bytes, *, aside: str) -> None:
     """Put a file in its place, to be made safe with others by `sync_pending` before anything relies on it."""
-    with files.create(aside) as handle:
+    with _removed_on_failure(files, aside), files.create(aside) as handle:
         handle.write(data)
         files.replace(aside, path)  # while it is open: nobody takes it for a leftover
     files.sync_later(path)
+
+
+@contextmanager
+def _removed_on_failure(files: Files, aside: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        with suppress(OSError):
+            files.remove(aside)
+        raise
 
 
 def publish(files: Files, path: str, data: bytes, *, lasting: bool = True) -> bool:

@@ -109,7 +109,8 @@ def import_bundle(
         cause = failure.cause if isinstance(failure, GateError) else failure
         if isinstance(cause, StoreIoError | LockIoError) and cause.out_of_space:
             return Err(ImportFailure("IMPORT_SESSION_STORE_ERROR", cause.message, out_of_space=True))
-        return Err(ImportFailure("IMPORT_SESSION_STORE_ERROR", f"The session was not stored ({failure.code})."))
+        reason = f": {cause.message}" if isinstance(cause, StoreIoError | LockIoError) else ""
+        return Err(ImportFailure("IMPORT_SESSION_STORE_ERROR", f"The session was not stored ({failure.code}){reason}."))
     return Ok(session_id)
 
 

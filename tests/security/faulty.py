@@ -1,0 +1,105 @@
+"""Runs a command of ours on a disk that fails: `python faulty.py PLAN`, where PLAN is a JSON file.
+
+Every call that changes a disk is a point. They are logged, and at one of them the plan's fault happens. A full disk or
+quota stays full until the end; everything else happens once.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+STAYS = ("ENOSPC", "EDQUOT")
+NEEDS_ROOM = ("open", "write", "mkdir", "link")
+CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+class Disk:
+    """The calls of `os` that change a disk, one of which fails."""
+
+    def __init__(self, at: int | None, fault: str, log: str, ignored: str) -> None:
+        self.at = at
+        self.fault = fault
+        self.points: list[tuple[str, str]] = []
+        self._log = log
+        self._ignored = ignored
+        self._is_full = False
+        self._write = os.write
+
+    def install(self) -> None:
+        for name in ("open", "write", "fsync", "replace", "rename", "mkdir", "link", "unlink", "ftruncate"):
+            setattr(os, name, self._guarded(name, getattr(os, name)))
+        os.remove = os.unlink
+
+    def _guarded(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        kind = "rename" if name == "replace" else name
+
+        def guarded(*arguments: Any, **options: Any) -> Any:
+            path = _path(name, arguments, options)
+            if path is None or path == self._log or (kind == "unlink" and path.startswith(self._ignored)):
+                return call(*arguments, **options)
+            self.points.append((kind, path))
+            is_here = len(self.points) - 1 == self.at
+            if is_here and self.fault == "short":
+                return call(arguments[0], _half(arguments[1]))
+            if is_here or (self._is_full and kind in NEEDS_ROOM):
+                if is_here and kind == "write":
+                    call(arguments[0], _half(arguments[1]))
+                self._is_full = self._is_full or self.fault in STAYS
+                code = getattr(errno, self.fault)
+                raise OSError(code, os.strerror(code), *(() if isinstance(arguments[0], int) else (arguments[0],)))
+            return call(*arguments, **options)
+
+        return guarded
+
+    def save(self) -> None:
+        Path(self._log).write_text(json.dumps(self.points))
+
+
+def _half(data: Any) -> memoryview:
+    return memoryview(data)[: max(1, len(data) // 2)]
+
+
+def _path(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> str | None:
+    """Return the path that a call changes; None if it changes no file."""
+    first = arguments[0]
+    if name == "open" and not arguments[1] & CHANGES:
+        return None
+    if isinstance(first, int):
+        path = "" if first < 3 else os.readlink(f"/proc/self/fd/{first}")
+    else:
+        folder = options.get("dir_fd", options.get("src_dir_fd"))
+        start = os.getcwd() if folder is None else os.readlink(f"/proc/self/fd/{folder}")
+        path = os.path.join(start, os.fsdecode(first))
+    if name == "mkdir" and os.path.isdir(path):
+        return None
+    # Files without a name: the streams that pytest captures, and a spare of the session store that it can do without.
+    if path.endswith(" (deleted)") or (name == "open" and os.path.isdir(path)):
+        return None
+    if "/.pytest_cache" in path or "/pytest-cache-files-" in path:  # pytest's own
+        return None
+    return path if path.startswith("/") and not path.startswith(("/dev/", "/proc/")) else None
+
+
+def main() -> int:
+    plan = json.loads(Path(sys.argv[1]).read_text())
+    if plan["stdin"]:
+        os.dup2(os.open(plan["stdin"], os.O_RDONLY), 0)
+    disk = Disk(plan["at"], plan["fault"], plan["log"], plan["ignored"])
+    sys.argv[:] = plan["command"]
+    program = import_module(plan["module"])
+    disk.install()
+    try:
+        return int(program.main(plan["command"][1:]))
+    finally:
+        disk.save()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""`python -m tools.promises`: write the table of `docs/security.md`, which promise is shown by which test.
+
+A test module says what it shows: `pytestmark = pytest.mark.promise("Writes stay", "linked folders in the way of every
+output")`; a single test can say so, too. The first part is a promise of the page, the second is what the test does.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "security.md"
+START, END = "<!-- promises -->\n", "<!-- end of promises -->\n"
+_SECTIONS = ("An untrusted folder in an editor", "An untrusted agent", "A shared machine")
+
+
+class Shown(NamedTuple):
+    """What a test shows of a promise."""
+
+    promise: str
+    what: str
+    test: str
+
+
+def promises(page: str) -> list[str]:
+    """Return the promises of the page, in its order: paragraphs that begin in bold, and whole sections."""
+    pattern = rf"^- \*\*([^*]+)\.\*\*|^## ({'|'.join(_SECTIONS)})$"
+    return [first or second for first, second in re.findall(pattern, page, re.MULTILINE)]
+
+
+def shown_by_tests() -> Iterator[Shown]:
+    """Yield what the markers of all tests say."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "mark.promise" not in text:
+            continue
+        name = path.relative_to(ROOT).as_posix()
+        for node in ast.parse(text).body:
+            test, marked = name, list[ast.expr]()
+            if isinstance(node, ast.FunctionDef):
+                test, marked = f"{name}::{node.name}", node.decorator_list
+            elif isinstance(node, ast.Assign):
+                marked = [node.value]
+            for call in (each for top in marked for each in ast.walk(top) if isinstance(each, ast.Call)):
+                if ast.unparse(call.func) == "pytest.mark.promise":
+                    promise, what = (ast.literal_eval(argument) for argument in call.args)
+                    yield Shown(promise, what, test)
+
+
+def table(page: str) -> str:
+    """Return the table, in the order of the page."""
+    order = promises(page)
+    rows = sorted(shown_by_tests(), key=lambda each: (order.index(each.promise), each.test))
+    lines = [f"| {each.promise} | {each.what} | `{each.test}` |" for each in rows]
+    return "\n".join(["| promise | what is tried | test |", "| --- | --- | --- |", *lines, ""])
+
+
+def page_with_table(page: str) -> str:
+    """Return the page with the table that the tests give."""
+    before, _, rest = page.partition(START)
+    return f"{before}{START}\n{table(page)}\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
