@@ -330,10 +330,10 @@ class ContractProseMismatch(WorkflowRule):
     ) -> Iterator[str]:
         """Yield the values that sentences give to a field, if they are not allowed.
 
-        A word without marks counts if it is a value of a field of that name in another contract.
+        A word without marks counts if it is a value in another contract.
         """
         text = passage.text.text
-        elsewhere = _enum_values(workflow.catalog, name)
+        elsewhere = _enum_values(workflow.catalog)
         for match in re.finditer(rf"(?<![\w.{{-]){name}(?![\w-])", text):
             start, end = match.span()
             if passage.is_fenced(start) or passage.is_negated(start, end) or opening_brace(text, start) >= 0:
@@ -438,11 +438,11 @@ class ContractProseMismatch(WorkflowRule):
         )
 
 
-@lru_cache(maxsize=32)
-def _enum_values(catalog: Catalog, name: str) -> frozenset[str]:
-    """Return the values that fields of a name have in any contract of the engine."""
+@lru_cache(maxsize=4)
+def _enum_values(catalog: Catalog) -> frozenset[str]:
+    """Return the values of the closed sets in all contracts of the engine."""
     packs = [pack for pack in catalog.contracts.values() if pack.id.startswith("wr.")]
-    fields = [pack.schema.get("properties", {}).get(name, {}) for pack in packs]
+    fields = [field for pack in packs for field in pack.schema.get("properties", {}).values()]
     return frozenset(value for field in fields for value in field.get("enum", ()))
 
 
