@@ -534,22 +534,40 @@ _TOOL = Search(
 )
 
 
+# A tool that sounds like one of the engine's.
+_INVENTED = Search(
+    ("_workflow", "_step", "_session", "_checkpoint", "workrail_", "workflow_"),
+    r"\b(?:call|calling|invoke|invoking|use|using|run|running|trigger|via|through) (?:the )?(?:tool )?[`'\"]?"
+    r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|"
+    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?)\b(?!\.)",
+    before=48,
+)
+_TOOLS = frozenset(
+    (*_OLD_TOOLS, *_DAEMON_TOOLS, *_MCP_TOOLS, "list_workflows", "inspect_workflow", "workflow_id", "workflow_step")
+)
+
+
 class ToolUnavailable(WorkflowRule):
     code = "PR043"
     name = "tool-unavailable"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt names a tool of an older protocol, or one that only some hosts offer."
+    summary = "A prompt names a tool of an older protocol, one that only some hosts offer, or one that does not exist."
     why = (
         "The agent calls a tool that its host does not have, and fails or improvises. A prompt that says what to "
         "submit, not which tool to use, works everywhere."
     )
-    words = (IN_PROMPTS, *_TOOL.words)
+    words = (IN_PROMPTS, *_TOOL.words, *_INVENTED.words)
     bad = (
+        {"prompt": "Write the summary, then call `finish_workflow`."},
         {"prompt": "Write the summary, then call `workflow_next`."},
         {"prompt": "Emit the verdict through complete_step's artifacts parameter."},
     )
-    good = ({"prompt": "Write the summary."}, {"prompt": "Emit the verdict as an artifact."})
+    good = (
+        {"prompt": "Write the summary."},
+        {"prompt": "Write the summary."},
+        {"prompt": "Emit the verdict as an artifact."},
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
@@ -560,6 +578,10 @@ class ToolUnavailable(WorkflowRule):
                 continue
             if not phrase.is_negated:
                 by_tool.setdefault(tool, []).append(phrase)
+        for phrase in delivered(workflow).phrases(_INVENTED, in_code=True):
+            tool = phrase.hit.match[1]
+            if tool not in _TOOLS and tool not in workflow.analysis.by_name and not phrase.is_negated:
+                by_tool.setdefault(tool, []).append(phrase)
         for tool, phrases in by_tool.items():
             places = len({phrase.pointer for phrase in phrases})
             more = f" (here and in {counted(places - 1, 'other place')})" if places > 1 else ""
@@ -567,6 +589,10 @@ class ToolUnavailable(WorkflowRule):
                 what = (
                     f"only autonomous sessions have the tool {quoted(tool)}{more}; say what to submit, not which tool "
                     "to use"
+                )
+            elif tool not in _OLD_TOOLS:
+                what = (
+                    f"the engine has no tool {quoted(tool)}{more}; say what to submit, and the agent's host knows how"
                 )
             else:
                 instead = _OLD_TOOLS.get(tool)

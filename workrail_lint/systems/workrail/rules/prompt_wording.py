@@ -295,6 +295,22 @@ _APPROVAL = Search(
 )
 
 
+# The same without a word for approval: "this step requires confirmation", "ask the user for permission before …".
+_CONSENT = r"(?:confirmation|permission|consent|approval|sign-?off|the go-ahead|go-ahead)"
+_PERMISSION = Search(
+    ("confirm", "permission", "consent", "go-ahead", "approval"),
+    rf"\b(?:this|the) step (?:requires?|needs?) (?:(?:an?|the|explicit|manual|{_PERSON}(?:'s|’s)?) ){{0,3}}{_CONSENT}\b"
+    rf"|\b(?:ask|get|obtain|request|seek|await|wait for)(?: (?:the|an?|your))? {_PERSON}(?:'s|’s)?"
+    rf"(?: for)?(?: (?:the|their|his|her|explicit|written|final|clear))* {_CONSENT}\b"
+    rf"|\b(?:get|obtain|request|seek|await|wait for|ask for) (?:(?:the|explicit|written|final|clear|an?) )*{_CONSENT} "
+    rf"(?:from|by|of) (?:the |an? |your )?{_PERSON}\b"
+    rf"|\b(?:ask|wait for) (?:the |your )?{_PERSON} to confirm\b"
+    rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?{_PERSON} "
+    r"(?:has |have |explicitly ){0,2}(?:confirms?|confirmed|agrees?|agreed|consents?)\b",
+    before=70,
+)
+
+
 class ApprovalWithoutConfirmation(WorkflowRule):
     code = "PR039"
     name = "approval-without-confirmation"
@@ -305,13 +321,15 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = (IN_PROMPTS, *_APPROVAL.words)
+    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words)
     bad = {"prompt": "Write the release notes. Pause until the user approves them."}
     good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
-        phrases = [phrase for phrase in delivered(workflow).phrases(_APPROVAL) if not phrase.is_negated]
+        texts = delivered(workflow)
+        phrases = [phrase for search in (_APPROVAL, _PERMISSION) for phrase in texts.phrases(search)]
+        phrases = [phrase for phrase in phrases if not phrase.is_negated]
         for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
             if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
@@ -328,6 +346,17 @@ class ApprovalWithoutConfirmation(WorkflowRule):
 
 _MARK = Search(("todo", "fixme", "xxx", "tbd"), r"(?<![\w/\"'“`-])(?:todo|fixme|xxx|tbd)(?![\w/\"'”`-])")
 _OPEN = Search(("<!--", "// v", "[insert "), r"<!--|(?<!\S)// v\d+\b|\[insert [^\]\n\0]{1,80}\]")
+# Blanks that only the author can fill in, and notes of one author to another.
+_BLANK = Search(
+    ("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),
+    r"<(?:your|insert|fill(?: |-)in)[ _-][^<>\n\0]{1,60}>|\[(?:your [^\]\n\0]{1,60}|fill in[^\]\n\0]{0,60})\](?!\()"
+    r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b",
+)
+_NOTE = Search(
+    ("note to ", "notes to ", "[ed", "(ed", "[comment", "[note", "<<<<<<<", ">>>>>>>", "[reviewer", "[wip", "(wip", "[draft"),
+    r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip|draft)(?:'s)?"
+    r"(?: note| comment)?[:.\])][^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
+)
 # A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(
     r"\b(?:no|any|remove|removing|find|finding|leave|leaving|left|mark|marked|check|search\w*|grep|note|list|flag|track|scan"
@@ -344,16 +373,24 @@ class PromptLeftover(WorkflowRule):
     name = "prompt-leftover"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt contains an author's note: TODO, FIXME, XXX, TBD, a comment, or an `[insert …]` blank."
+    summary = "A prompt contains an author's note (TODO, FIXME, XXX, TBD, a comment) or a blank to fill in."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
-    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words)
-    bad = {"prompt": "FIXME: name the target site. Publish the text."}
-    good = {"prompt": "Publish the text on the staging site."}
+    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words, *_BLANK.words, *_NOTE.words)
+    bad = (
+        {"prompt": "FIXME: name the target site. Publish the text."},
+        {"prompt": "Publish the text on <your-site>."},
+        {"prompt": "Publish the text. (Note to self: which site?)"},
+    )
+    good = (
+        {"prompt": "Publish the text on the staging site."},
+        {"prompt": "Write the headline as `# <your headline>`."},
+        {"prompt": "Publish the text, with a note to the readers."},
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         texts = delivered(workflow)
         seen: set[str] = set()
-        for search in (_MARK, _OPEN):
+        for search in (_MARK, _OPEN, _BLANK, _NOTE):
             for phrase in texts.phrases(search):
                 if phrase.pointer not in seen and not phrase.is_negated and not self._is_meant(phrase, search is _MARK):
                     seen.add(phrase.pointer)
