@@ -324,6 +324,27 @@ class BranchValueUnhandled(_ValueRule):
     good = [*bad, {"var": "impactLevel", "equals": "critical"}]
 
 
+class CounterNotInitialized(AnalysisRule):
+    code = "CD060"
+    name = "counter-not-initialized"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A variable is counted up or down and compared with a number, but nothing gives it a first value."
+    why = (
+        "A comparison with an unset variable is false, and an agent that is asked to increment a variable it does not "
+        "have may leave it out."
+    )
+    needs = frozenset({CONDITIONS})
+
+    def examples(self) -> Iterable[Example]:
+        def stopping(first: str) -> dict[str, Any]:
+            retry = loop(step("retry", "Try once more. Increment `attempts` by 1."))
+            last = step("give-up", "Report the failure.", runCondition={"var": "attempts", "gte": 3})
+            return workflow(step("start", first), retry, last)
+
+        yield Example(bad=stopping("Start the job."), good=stopping("Start the job. Set `attempts` to 0."))
+
+
 _WHEN = {"var": "goal", "contains": "review"}
 
 
