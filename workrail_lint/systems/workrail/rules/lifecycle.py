@@ -66,6 +66,23 @@ class DuplicateWorkflowId(WorkflowRule):
         )
 
 
+class DuplicateDisplayName(WorkflowRule):
+    code = "LC060"
+    name = "duplicate-display-name"
+    severity = Severity.WARNING
+    origin = "registry"
+    summary = "Two workflows with different ids have the same name."
+    why = "People and agents choose a workflow by its name in a list, and can't tell the two apart."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(id="demo.second"),
+            workflow(id="demo.second", name="Another example"),
+            path="workflows/second.json",
+            files={"workflows/first.json": workflow()},
+        )
+
+
 class ShadowAttemptReserved(WorkflowRule):
     code = "LC002"
     name = "shadow-attempt-reserved"
