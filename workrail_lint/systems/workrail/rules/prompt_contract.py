@@ -659,7 +659,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
         for text, pointer in texts:
             for match in _RATED.finditer(text):
                 name = match[1]
-                if match[2].lower() not in levels or name.lower() in known or name in workflow.analysis.all_names:
+                if match[2].lower() not in levels or name.lower() in known or name in workflow.analysis.by_name:
                     continue
                 near = nearest(name, dimensions)
                 hint = f"did you mean {quoted(near)}?" if near else f"it has {name_list(sorted(dimensions))}"

@@ -142,7 +142,7 @@ class ReferenceIdUnknown(WorkflowRule):
         seen: set[str] = set()
         for phrase in delivered(workflow).phrases(_REFERENCE, in_code=True) if known else ():
             name = phrase.hit.match[1] or phrase.hit.match[2]
-            if name in known or name in seen or phrase.is_negated or name in workflow.analysis.all_names:
+            if name in known or name in seen or phrase.is_negated or name in workflow.analysis.by_name:
                 continue
             seen.add(name)
             ids = [each.id for each in references]
@@ -207,4 +207,5 @@ class TokenForeignSyntax(WorkflowRule):
         def greeting(token: str) -> dict[str, Any]:
             return workflow(step("ask", "Set `guestName`."), step("greet", f"Write a greeting for {token}."))
 
-        yield Example(bad=greeting("${guestName}"), good=greeting("{{guestName}}"))
+        good = greeting("{{guestName}}")
+        yield Example(bad=greeting("${guestName}"), good=good, fixed=good)

@@ -428,7 +428,7 @@ _BLANK = Search(
 _NOTE = Search(
     ("note to ", "notes to ", "[ed", "(ed", "[comment", "[note", "<<<<<<<", ">>>>>>>", "[reviewer", "[wip", "(wip", "[draft"),
     r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip|draft)(?:'s)?"
-    r"(?: note| comment)?[:.\])][^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
+    r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )
 # A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(

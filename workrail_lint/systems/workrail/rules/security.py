@@ -69,7 +69,7 @@ class IdNullByte(WorkflowRule):
 
 
 # Patterns of dangerous commands, and what they do.
-_END = r"/?(?:\*|[\s\"';&|]|$)"
+_END = r"/?(?:\*|[\s\"';&|`]|$)"
 _ROOTS = rf"[\"']?(?:(?=/)|/(?:etc|usr|var|home|bin|lib|boot|root)|~|\$\{{?HOME\}}?){_END}"
 _RECURSIVE = r"(?:-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)"
 _SHELL = r"(?:sudo\s+)?(?:env\s+)?(?:/\S*/)?(?:(?:ba|z|da|k|fi)?sh|python[0-9.]*|perl|ruby|node)\b"
