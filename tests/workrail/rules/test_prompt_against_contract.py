@@ -75,7 +75,7 @@ def test_examples_that_are_fine(value: object) -> None:
 
 
 def test_an_example_that_is_no_json_is_left_alone() -> None:
-    prompt = 'Submit:\n```json\n{"kind": "wr.gate_verdict", "verdict": "ok", ...}\n```'
+    prompt = 'Submit:\n```json\n{"kind": "wr.gate_verdict", "verdict": ok -> fine}\n```'
     assert lint(ExampleViolatesContract, workflow(step(prompt=prompt))) == []
     deep = "```json\n" + '{"kind":' * 5000 + "\n```"
     assert lint(ExampleViolatesContract, workflow(step(prompt=deep))) == []
@@ -136,7 +136,8 @@ def test_a_prohibition_asks_for_nothing() -> None:
         ("Read the wr.coding_handoff artifact of the last session. Submit your verdict as an artifact.", 0),
         ("Do not emit a wr.coding_handoff artifact.", 0),
         ("Submit your verdict.", 0),
-        ("Submit a wr.unknown_kind artifact.", 0),
+        ("Submit a wr.unknown_kind artifact.", 1),
+        ("Submit a wr.unknown_kind artifact after the wr.gate_verdict.", 0),
     ],
 )
 def test_other_artifacts(prompt: str, count: int) -> None:

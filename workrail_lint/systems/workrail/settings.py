@@ -100,6 +100,15 @@ class Settings(RunSettings):
         return self._bundled_ids
 
     @property
+    def own_routine_ids(self) -> frozenset[str]:
+        """The ids of the project's own routines."""
+        if self.catalog is self.base_catalog:
+            return frozenset()
+        bundled = self.bundled_ids
+        ids = [routine.routine_id for routine in self.catalog.templates.values()]
+        return frozenset(ident for ident in ids if ident not in bundled)
+
+    @property
     def bundled_names(self) -> dict[str, str]:
         """The ids of those routines by the name that people see."""
         routines = self.base_catalog.templates.values()

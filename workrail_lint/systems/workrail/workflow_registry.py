@@ -89,16 +89,20 @@ def registry_findings(
     *,
     bundled_ids: Collection[str] = (),
     bundled_names: Mapping[str, str] | None = None,
+    routine_ids: Collection[str] = (),
     complete: bool = False,
 ) -> dict[str, list[Finding]]:
     """The findings by path, for the paths that have any.
 
     `bundled_ids` are workflows and routines that come with the engine and need not be among the entries, and
-    `bundled_names` the ids of some of them by the name that people see.
+    `bundled_names` the ids of some of them by the name that people see. `routine_ids` are those of the folder that
+    the project configures for its routines: with it, a routine that is missing there is known to be missing.
     `complete` says that the entries are all workflows there are: only then a missing target is an error, and
     only then the engine's registry validation would say the same.
     """
-    registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, complete)
+    registry = _Registry(
+        sorted(entries), frozenset(bundled_ids), bundled_names or {}, frozenset(routine_ids), complete
+    )
     findings: dict[str, list[Finding]] = {}
     for path, finding in registry.findings():
         finding.path = path
@@ -142,9 +146,15 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
 
 class _Registry:
     def __init__(
-        self, entries: list[Entry], bundled_ids: frozenset[str], bundled_names: Mapping[str, str], complete: bool
+        self,
+        entries: list[Entry],
+        bundled_ids: frozenset[str],
+        bundled_names: Mapping[str, str],
+        routine_ids: frozenset[str],
+        complete: bool,
     ) -> None:
         self.entries = entries
+        self.routine_ids = routine_ids
         names = {**bundled_names, **{entry.name: entry.id for entry in entries if entry.name}}
         self.ids_by_name = {_plain_name(name): ident for name, ident in names.items()}
         self.complete = complete
@@ -160,6 +170,7 @@ class _Registry:
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         yield from self._duplicates()
+        yield from self._equal_names()
         yield from self._template_collisions()
         for entry in self.entries:
             if entry.source_kind != "bundled" and identity.is_reserved(entry.id) and entry.id in self.bundled:
@@ -184,6 +195,22 @@ class _Registry:
             for entry, others in _clashes(rivals):
                 message = f"duplicate workflow id {quoted(ident)}, also used by {others}"
                 yield entry.path, self._finding("duplicate-workflow-id", "/id", message)
+
+    def _equal_names(self) -> Iterator[tuple[str, Finding]]:
+        """Yield the workflows that people can't tell apart: the same name, but another id."""
+        by_name: dict[tuple[str, str], list[Entry]] = {}
+        for entry in self.entries:
+            if entry.name and entry.is_discovered:
+                by_name.setdefault((entry.node[0], " ".join(entry.name.lower().split())), []).append(entry)
+        for sharing in by_name.values():
+            first = sharing[0]
+            for entry in sharing[1:]:
+                if entry.id != first.id:
+                    text = (
+                        f"the name {quoted(entry.name)} is also that of {quoted(first.id)}, so a list of workflows shows "
+                        "it twice; give each its own"
+                    )
+                    yield entry.path, self._finding("duplicate-display-name", "/name", text, engine=False)
 
     def _template_collisions(self) -> Iterator[tuple[str, Finding]]:
         templates: dict[tuple[str, str], list[Entry]] = {}
@@ -248,12 +275,16 @@ class _Registry:
                 text = f"workflows are started by id, not by name; write {quoted(ident)} instead of {quoted(target)}"
             else:
                 text = f"workflow {quoted(target)} was not found in the checked folders"
-        elif target in self.by_id or target in self.bundled:
+        elif target in self.by_id or target in self.bundled or target in self.routine_ids:
             return None
         else:
             bundled = f"{identity.RESERVED_NAMESPACE}.{target}"  # what most of them are called by mistake
             is_near = bundled in self.by_id or bundled in self.bundled
             suggestion = bundled if is_near else self._nearest(target)
+            # A routine is looked for where the project keeps them, also when only some files are checked.
+            is_routine = "routine" in target.replace(".", "-").split("-")
+            is_typo = identity.is_reserved(target) and suggestion in self.bundled
+            judged = judged or is_typo or (bool(self.routine_ids) and is_routine and not identity.is_reserved(target))
             hint = f"; did you mean {quoted(suggestion)}?" if suggestion not in (None, entry.id) else ""
             text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
         severity = None if judged else Severity.INFO

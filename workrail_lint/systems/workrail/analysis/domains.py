@@ -82,6 +82,14 @@ _BULLET_VALUE = Pattern(
     r"\s*(?:[-*+•]|\d{1,3}[.)])\s+[*_]*(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z][\w-]{0,59}))[*_]*"
     r"\s*(?::|=|--|—|–|\(|->|→|\bif\b|\bwhen\b)"
 )
+# "(1) low if …, (2) high otherwise", "(a) ship …; (b) hold …".
+_ENUMERATED = Pattern(
+    r"\(?(?<!\w)([1-9a-i])\)\s*[*_]*(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z][\w-]{0,59}))"
+)
+_LABELS = ("123456789", "abcdefghi")
+_BEFORE_LABELS = Pattern(
+    r"[\s:=]*(?:(?:to|as|is|be|one|of|exactly|either|these|the|following|values?|follows|accordingly|from)[\s:,]+){0,5}\(?"
+)
 _SETS = Pattern(r"\b(?:set|derive|classify|choose|determine|decide|select|assign|pick)\b", re.IGNORECASE)
 
 
@@ -120,6 +128,8 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
         one_of = _ONE_OF.match(rest, at)
         if one_of is not None:
             result = _listed(rest, one_of.end(), ONE_OF)
+    if result is None and (")" in rest) and (enumerated := _enumerated(rest, at)) is not None:
+        result = enumerated
     if result is None:
         if stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
             sentence = sentence_at(text, start, end)
@@ -254,6 +264,28 @@ def _members(rest: str, at: int) -> tuple[str, ...]:
         return ()
     stop = rest.find(". ", match.end())
     return tuple(dict.fromkeys(_BACKTICKED.findall(rest[match.end() : stop if stop >= 0 else len(rest)])[:MAX_ITEMS]))
+
+
+def _enumerated(rest: str, at: int) -> Statement | None:
+    """The values after labels such as (1), (2) or (a), (b), all of one form."""
+    lead = _BEFORE_LABELS.match(rest, at)
+    first = lead.end() if lead is not None else at
+    if rest[first : first + 2] not in ("1)", "a)"):
+        return None
+    labels = _LABELS[0] if rest[first] == "1" else _LABELS[1]
+    values: list[Any] = []
+    is_bare: bool | None = None
+    for match in _ENUMERATED.finditer(rest, first):
+        if len(values) >= len(labels) or match[1] != labels[len(values)]:
+            continue
+        value = match[match.lastindex or 0].strip()
+        if value.lower() in _NO_VALUE or (is_bare is not None and is_bare is not (match[5] is not None)):
+            return None
+        is_bare = match[5] is not None
+        values.append({"true": True, "false": False}.get(value.lower(), value))
+    if len(values) < 2:
+        return None
+    return _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, tuple(values), True)
 
 
 def _bullets(text: str, start: int) -> Statement | None:

@@ -68,6 +68,7 @@ _PREPOSITION = Pattern(
 _JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
 _VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
+_SET_BEFORE = Pattern(r"\bset (?:the )?$", re.IGNORECASE)
 _CLOSING = "`'\"*_"
 _BETWEEN = " `'\"*:"  # a verb and its name, where no word is
 _BULLETS = ("-", "*", "+", "•")
@@ -210,6 +211,8 @@ def _is_marked(text: str, line_start: int, start: int, before: str, after: str) 
         return True
     nearby = before[-_NEARBY:]
     if has_any(nearby, ("variable",)) and _VARIABLE_BEFORE.search(nearby):
+        return True
+    if after.startswith((" to ", " to:")) and _SET_BEFORE.search(nearby):
         return True
     is_bullet = before.lstrip()[:1] in _BULLETS
     return is_bullet and _is_head(text, line_start, start) and _is_governed(text, line_start)

@@ -28,6 +28,9 @@ from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS, Texts
 _FEW_NAMES = 60
 _WORD = Pattern(r"[\w$]+")
 _MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
+# A plain word that a sentence calls a variable, or sets to something.
+_CALLED_VARIABLE = Pattern(r"\bvariables?,? (?:called |named )?[\"'*]?([a-z_][A-Za-z0-9_]{2,})\b")
+_SET_WORD = Pattern(r"\b[Ss]et (?:the )?([a-z_][A-Za-z0-9_]{2,}) to\b")
 _CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
 # Small letters and digits as `a`, capitals as `A`, and everything else as a blank.
 _SHAPES = bytes(32 if not chr(code).isalnum() or code > 127 else 65 if 65 <= code <= 90 else 97 for code in range(256))
@@ -159,8 +162,13 @@ class Scanner:
         self._searches = 0
 
     def candidates(self) -> set[str]:
-        """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
-        return {*_MARKED.findall(self.whole), *self._camel_words(), *filter(_KEY.fullmatch, self.texts.outputs)}
+        """Every name in backticks or called a variable, every word in camel case, the keys of `outputRequired`."""
+        whole = self.whole
+        plain = [
+            *(_CALLED_VARIABLE.findall(whole) if "ariable" in whole else ()),
+            *(_SET_WORD.findall(whole) if "et " in whole else ()),
+        ]
+        return {*_MARKED.findall(whole), *plain, *self._camel_words(), *filter(_KEY.fullmatch, self.texts.outputs)}
 
     def _camel_words(self) -> Iterator[str]:
         """The words that have a capital after a small letter; bytes are searched for one far faster than words."""

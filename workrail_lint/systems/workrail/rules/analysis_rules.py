@@ -5,13 +5,18 @@ And rules about confirmations, and whether a workflow has steps that always run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
+from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, read_domain
 from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
@@ -322,6 +327,76 @@ class BranchValueUnhandled(_ValueRule):
     why = "If the variable has one of those values, the run skips all branches."
     bad = [{"var": "impactLevel", "equals": value} for value in ("minor", "major")]
     good = [*bad, {"var": "impactLevel", "equals": "critical"}]
+
+
+class CounterNotInitialized(AnalysisRule):
+    code = "CD060"
+    name = "counter-not-initialized"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A variable is counted up or down and compared with a number, but nothing gives it a first value."
+    why = (
+        "A comparison with an unset variable is false, and an agent that is asked to increment a variable it does not "
+        "have may leave it out."
+    )
+    needs = frozenset({CONDITIONS})
+
+    def examples(self) -> Iterable[Example]:
+        def stopping(first: str) -> dict[str, Any]:
+            retry = loop(step("retry", "Try once more. Increment `attempts` by 1."))
+            last = step("give-up", "Report the failure.", runCondition={"var": "attempts", "gte": 3})
+            return workflow(step("start", first), retry, last)
+
+        yield Example(bad=stopping("Start the job."), good=stopping("Start the job. Set `attempts` to 0."))
+
+
+_OUTCOME = Pattern(
+    r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|=|\(|as)\b|[:=(])",
+    re.IGNORECASE,
+)
+
+
+class StateAsBoolean(WorkflowRule):
+    code = "CD062"
+    name = "state-as-boolean"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A condition tests a boolean, although the prompt that sets it names a closed set of outcomes."
+    why = "A boolean can't tell three outcomes apart: the later steps treat two of them alike without anybody deciding so."
+    needs = frozenset({CONDITIONS})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        analysis = workflow.analysis
+        for name, uses in analysis.by_name.items():
+            domain = analysis.domain(name) if uses[0].leaf is not None else None
+            if domain is None or domain.kind != BOOLEAN or uses[0].origin.via != AUTHORED:
+                continue
+            outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
+            if outcomes is not None:
+                values = ", ".join(map(str, outcomes[:5]))
+                report(
+                    uses[0].pointer,
+                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable to one "
+                    "of these and compare with it",
+                )
+
+    @staticmethod
+    def _outcomes(definition: Definition) -> tuple[Any, ...] | None:
+        """Return three or more outcomes that the text of a definition lists."""
+        for match in _OUTCOME.finditer(definition.text):
+            statement = read_domain(definition.text, match.start(), match.end(), lambda: None)
+            if statement is not None and statement.closed and len(statement.values) > 2:
+                return statement.values
+        return None
+
+    def examples(self) -> Iterable[Example]:
+        def testing(condition: dict[str, Any]) -> dict[str, Any]:
+            asks = "The outcome is one of accepted, returned, lost. Set `parcelDone` to true or false, and `parcel` to the outcome."
+            return workflow(step("track", asks), step("close", runCondition=condition))
+
+        yield Example(
+            bad=testing({"var": "parcelDone", "equals": True}), good=testing({"var": "parcel", "equals": "accepted"})
+        )
 
 
 _WHEN = {"var": "goal", "contains": "review"}

@@ -26,6 +26,7 @@ from workrail_lint.systems.workrail.analysis.logic import (
     impossible,
     nearest_name,
 )
+from workrail_lint.systems.workrail.analysis.prose import sentence_at
 from workrail_lint.systems.workrail.condition_logic import compare, is_structure, lenient_equal, normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
@@ -36,6 +37,7 @@ from workrail_lint.systems.workrail.rules.variable_verdicts import (
     exception,
     in_words,
     is_read_once,
+    judge_counters,
     judge_gates,
     judge_items,
     judge_variables,
@@ -276,13 +278,32 @@ OUTSIDE, SPELLED, TYPE, BRANCH = (
     "branch-value-unhandled",
 )
 _BOOLEAN_WORDS = frozenset(("yes", "no", "true", "false", "1", "0"))
+_QUIET_VALUES = frozenset(
+    (
+        *("none", "no", "skip", "skipped", "low", "small", "minor", "trivial", "quick", "simple", "light", "other", "na"),
+        *("unknown", "false", "ok", "pass", "passed", "clean", "done", "standard", "default", "normal", "n/a", "optional"),
+    )
+)
 _SHORTEST = 4  # letters that a value needs to be compared with other words
 _MANY_VALUES = 50  # of one variable; more are not searched for in prompts
 _MARKED_WORD = Pattern(
     r"`([A-Za-z][\w-]{2,59})`|'([A-Za-z][\w-]{2,59})'|\"([A-Za-z][\w-]{2,59})\"|\b([A-Z][\w-]{2,59})\b"
     r"|\b([a-z]+(?:-[a-z]+)+)\b"
 )
+_MARKED_VALUE = Pattern(r"[`'\"]([A-Za-z][\w-]{2,59})[`'\"]")
+# "1 to 5", "from 0 to 10", "between 1 and 10", "0-100", "out of 10".
+_RANGE = Pattern(
+    r"(?<![\w.])(\d{1,4}(?:\.\d+)?)\s?(?:to|-|–|through|\.\.|and)\s?(\d{1,5}(?:\.\d+)?)(?![\w-]|\.\d|\s?(?:lines?|words?|sentences?|bullets?|"
+    r"items?|files?|steps?|minutes?|hours?|days?|weeks?|seconds?|times|characters?|paragraphs?|pages?)\b)"
+    r"|\bout of (\d{1,4})(?![\w.])"
+)
 _tuple = tuple.__new__
+
+
+def _same_sentence(text: str, start: int) -> str:
+    """Return what follows a place in its sentence."""
+    end = re.compile(r"\n|[.!?](?=\s|$)").search(text, start)
+    return text[start : min(end.start() if end is not None else len(text), start + 300)]
 
 
 class Literal(NamedTuple):
@@ -357,6 +378,9 @@ class _Values:
             if bound is not None:
                 self._bound(use, bound)
                 continue
+            if use.leaf is not None and "contains" in use.leaf:
+                self._contained(use, use.leaf.raw["contains"])
+                continue
             for literal in literals_of(use):
                 if literal.value is not None and self._is_wrong(literal):
                     self.judge_.judged.add(use.pointer)
@@ -374,9 +398,41 @@ class _Values:
             self.judge_.report(rule, severity, pointer, message)
         return True
 
+    def _contained(self, use: Use, part: object) -> None:
+        """Report a part that no prompt offers, where a prompt lists what there is."""
+        if not isinstance(part, str) or len(part) < _SHORTEST or self.analysis.is_given(self.name):
+            return
+        low = part.lower()
+        offered = [value for value in self._offered if isinstance(value, str)]
+        if len(offered) < 2 or any(low in value.lower() for value in offered):
+            return
+        if any(low in text.lower() for text in self.analysis.texts.read):
+            return
+        self.judge_.judged.add(use.pointer)
+        near = nearest_name(part, offered)
+        hint = f"; did you mean {quoted(near.name)}?" if near else "; use one of these, or add it to the prompt"
+        message = f"no prompt offers {value_text(part)} for {quoted(self.name)} ({_few(offered)}){hint}"
+        pointer = f"{use.pointer.removesuffix('/var')}/contains"
+        self._report(OUTSIDE, Severity.WARNING, pointer, message, f"contains {part}")
+
+    @cached_property
+    def _offered(self) -> list[Any]:
+        """Return the values that a prompt lists for the variable: all of them, or marked words in its sentence."""
+        if self.domain is not None:
+            return list(self.domain.values)
+        for definition in self.analysis.setters(self.name):
+            first, last = definition.span
+            words = _MARKED_VALUE.findall(_same_sentence(definition.text, last))
+            words = [word for word in words if word != self.name and word not in self.analysis.by_name]
+            if len(words) > 1:
+                return words
+        return []
+
     def _bound(self, use: Use, operator: str) -> None:
         pointer = f"{use.pointer.removesuffix('/var')}/{operator}"
         holds = self._holds()
+        if holds is None and (scale := self._scale) is not None:
+            self._off_scale(use, operator, pointer, scale)
         if holds is None:
             text = next((value for value in self.compared if _is_text(value)), None)
             if text is None or NUMBER in self.kinds:
@@ -387,6 +443,36 @@ class _Values:
             what, kind = holds
         self.judge_.judged.add(use.pointer)
         self._report(TYPE, Severity.WARNING, pointer, f"{what}; {quoted(operator)} is always false on {kind}", operator)
+
+    def _off_scale(self, use: Use, operator: str, pointer: str, scale: tuple[float, float]) -> None:
+        """Report a bound that no value of the scale meets, or every one."""
+        lowest, highest = scale
+        bound = use.leaf.raw[operator] if use.leaf is not None else None
+        if isinstance(bound, bool) or not isinstance(bound, int | float):
+            return
+        ends = {compare(operator, lowest, bound), compare(operator, highest, bound)}
+        if lowest <= bound <= highest or len(ends) > 1:
+            return
+        self.judge_.judged.add(use.pointer)
+        said = f"{js.number_text(lowest)} to {js.number_text(highest)}"
+        holds = "always" if True in ends else "never"
+        message = (
+            f"{quoted(self.name)} is {said} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} true; compare "
+            "with a number of that scale"
+        )
+        self._report(OUTSIDE, Severity.WARNING, pointer, message, f"scale {operator} {bound}")
+
+    @cached_property
+    def _scale(self) -> tuple[float, float] | None:
+        """Return the only range of numbers that the sentences which set the variable name."""
+        scales: set[tuple[float, float]] = set()
+        for definition in self.analysis.setters(self.name):
+            sentence = sentence_at(definition.text, *definition.span)
+            for match in _RANGE.finditer(sentence):
+                low, high = float(match[1] or 1), float(match[2] or match[3])
+                if low < high:
+                    scales.add((low, high))
+        return next(iter(scales)) if len(scales) == 1 else None
 
     def _holds(self) -> tuple[str, str] | None:
         """Return what the prompts say the variable holds, when that is not a number."""
@@ -624,9 +710,11 @@ def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
         return
     missing = [value for value in domain.values if not any(lenient_equal(value, other) for other in named)]
     if missing:
+        # For a value that means "no" or "little", no branch is often what the author wants.
+        is_quiet = domain.kind != ONE_OF and all(normal_text(str(value)) in _QUIET_VALUES for value in missing)
         judge.report(
             BRANCH,
-            Severity.WARNING if domain.kind == ONE_OF else Severity.INFO,
+            Severity.INFO if is_quiet else Severity.WARNING,
             run[0][0].pointer,
             f"no step handles {name} = {' or '.join(value_text(value) for value in missing[:4])}",
         )
@@ -642,4 +730,5 @@ def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
         judge_values(judge)
         judge_conditions(judge)
         judge_items(judge)
+        judge_counters(judge)
     return judge.verdicts

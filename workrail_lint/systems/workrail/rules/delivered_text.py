@@ -280,6 +280,8 @@ _IDS = (
     Search(("wr.",), rf"(?<={_QUOTE})wr\.[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?={_QUOTE})"),
     Search(("workflowid",), rf"\bworkflowid{_QUOTE}?\s?[:=]\s?{_QUOTE}([a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)?){_QUOTE}"),
 )
+# The default of a slot, where it is the id of a routine.
+_BOUND_ID = Pattern(r"(?:[a-z][a-z0-9_-]*\.)?routine-[a-z0-9][a-z0-9_-]*")
 _NAMED = Search(
     (" the '", ' the "', " the `"),
     rf"\b{_VERB} the (?:`([^`\n\0]{{3,60}})`|'([^'\n\0]{{3,60}})'|\"([^\"\n\0]{{3,60}})\") (?:workflow|routine)\b",
@@ -297,6 +299,9 @@ def mentions_of(workflow: WorkflowContext) -> list[Mention]:
             ident = phrase.hit.match[1] if search.pattern.compiled.groups else phrase.hit.match[0]
             if ident not in mentions and not phrase.is_negated:
                 mentions[ident] = Mention(phrase.pointer, ident, False)
+    for point in workflow.model.extension_points:
+        if _BOUND_ID.fullmatch(point.default) and point.default not in mentions:
+            mentions[point.default] = Mention(point.at("default"), point.default, False)
     for phrase in texts.phrases(_NAMED, in_code=True):
         name = phrase.group(1) or phrase.group(2) or phrase.group(3)
         is_id = not name.strip(_ID_LETTERS)

@@ -24,7 +24,7 @@ from workrail_lint.systems.workrail.compat.normalize import CODES
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.prose import author_text, label, step_members
 from workrail_lint.systems.workrail.rules.rule_needs import (
     CARRIAGE_RETURN,
     DELIVERED,
@@ -61,6 +61,23 @@ class DuplicateWorkflowId(WorkflowRule):
         yield Example(
             workflow(),
             workflow(id="demo.second"),
+            path="workflows/second.json",
+            files={"workflows/first.json": workflow()},
+        )
+
+
+class DuplicateDisplayName(WorkflowRule):
+    code = "LC060"
+    name = "duplicate-display-name"
+    severity = Severity.WARNING
+    origin = "registry"
+    summary = "Two workflows with different ids have the same name."
+    why = "People and agents choose a workflow by its name in a list, and can't tell the two apart."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(id="demo.second"),
+            workflow(id="demo.second", name="Another example"),
             path="workflows/second.json",
             files={"workflows/first.json": workflow()},
         )
@@ -610,3 +627,27 @@ _encode: Callable[[object], bytes] | None = None
 
 def _text() -> str:
     return json.dumps(samples.workflow(), indent=2) + "\n"
+
+
+class ReviewWithoutVerdict(WorkflowRule):
+    code = "LC061"
+    name = "review-without-verdict"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A workflow has the metrics profile of reviews, but no step delivers a verdict."
+    why = "What makes a review one is its verdict: without it there is nothing to count, and no one can act on it."
+    needs = frozenset({"metricsProfile"})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        if workflow.model.metrics_profile != "review" or "templateCall" in step_members(workflow):
+            return
+        if not any(step.contract == VERDICT for step in workflow.all_steps) and "verdict" not in author_text(workflow).lower():
+            report(
+                "/metricsProfile",
+                "the profile 'review' stands for a workflow that ends with a verdict, and no step has one; add a step with "
+                f"the contract {VERDICT}, or choose another profile",
+            )
+
+    def examples(self) -> Iterator[Example]:
+        judged = step(prompt="Submit a wr.review_verdict artifact.", outputContract={"contractRef": VERDICT})
+        yield Example(workflow(metricsProfile="review"), workflow(judged, metricsProfile="review"))

@@ -14,6 +14,7 @@ from workrail_lint.documents.schema.messages import outside_set, shown
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
+from workrail_lint.systems.workrail.analysis.scan import is_identifier
 from workrail_lint.systems.workrail.model.workflow import LoopStep
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.rule_needs import artifact_source, move_inline, number_of_rounds
@@ -185,16 +186,38 @@ class LoopCountNotPositive(LoopRule):
     name = "loop-count-not-positive"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "The `count` of a `for` loop is 0 or negative."
-    why = "The engine rejects a loop that never runs its body; it does not skip it."
+    summary = "The `count` of a `for` loop is 0, negative, or a string that is not the name of a variable."
+    why = (
+        "The engine rejects a loop that never runs its body; it does not skip it. A string is the name of a variable "
+        "that holds the number, and the run stops if there is none."
+    )
     describes = (("LoopConfig", "minimum", "count"),)
-    bad = {"loop": {"type": "for", "count": 0, "maxIterations": 2}}
-    good = {"loop": {"type": "for", "count": 1, "maxIterations": 2}}
+    bad = (
+        {"loop": {"type": "for", "count": 0, "maxIterations": 2}},
+        {"loop": {"type": "for", "count": "2", "maxIterations": 2}},
+    )
+    good = (
+        {"loop": {"type": "for", "count": 1, "maxIterations": 2}},
+        {"loop": {"type": "for", "count": 2, "maxIterations": 2}},
+    )
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         if place.parent.get("type") != "for":
             return None
         return Description(f"loop.count must be greater than 0, not {shown(violation.value)}")
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        count = loop.loop.count
+        if loop.loop.type != "for" or not isinstance(count, str) or is_identifier(js.trim(count)):
+            return
+        number = js.to_number(count) if js.trim(count) else -1
+        is_whole = number > 0 and number % 1 == 0
+        instead = f"write {js.number_text(number)} without quotes" if is_whole else "write a number"
+        report(
+            loop.at("loop", "count"),
+            f"loop {quoted(loop.id)}: the count {quoted(count)} is a string, so the engine looks for a context variable "
+            f"of that name and the run stops here; {instead}",
+        )
 
 
 class LoopCountFraction(LoopRule):

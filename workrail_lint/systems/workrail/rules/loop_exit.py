@@ -9,6 +9,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.texts import leaves_of
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import ArtifactSource, LoopStep, OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
@@ -26,6 +27,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     only_user,
     steps_after,
     synthesis_decision,
+    variables,
 )
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
 
@@ -331,10 +333,10 @@ class LoopExitOptional(WorkflowRule):
     name = "loop-exit-optional"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The loop-control contract of a body step is not required."
+    summary = "The loop-control contract of a body step is not required, or every step with it may be skipped."
     why = (
-        "The step passes without an artifact, and without a decision the loop continues: a forgotten artifact costs "
-        "another iteration."
+        "Without a decision the loop continues: a forgotten artifact costs another iteration, and a decision that is "
+        "always skipped lets the loop run to `maxIterations`."
     )
     fix = "Remove `required`, so that the contract is required."
     needs = frozenset({"outputContract", "synthesis"})
@@ -346,6 +348,24 @@ class LoopExitOptional(WorkflowRule):
                 self._check_contract(step, step.output_contract, report)
         elif step.around is not None:
             self._check_contract(step, synthesis_decision(step), report)
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        places = decisions(loop, workflow) if is_artifact_decided(loop, workflow) else ()
+        conditions = [place.step.run_condition for place in places if place.step.is_conditional]
+        skipping = tuple(condition for condition in conditions if condition is not None)
+        if not places or len(skipping) < len(places):
+            return
+        analysis = workflow.analysis
+        around = (loop.run_condition,) if loop.run_condition is not None and loop.run_condition.raw else ()
+        names = {leaf.var for condition in skipping for leaf in leaves_of(condition)}
+        if not names.isdisjoint(variables(loop)) or analysis.impossible(around, skipping, within_domains=True):
+            return  # by the round, or in one case or another, there is a decision
+        first = places[0].step
+        report(
+            first.at("runCondition"),
+            f"{label(first)}: in iterations that skip this step the loop gets no decision and continues; remove the "
+            "runCondition, or add a decision for the other case",
+        )
 
     @staticmethod
     def _check_contract(step: Step, contract: OutputContract | None, report: Report) -> None:
@@ -361,6 +381,13 @@ class LoopExitOptional(WorkflowRule):
         optional = {**decision(), "outputContract": {"contractRef": LOOP_CONTROL, "required": False}}
         good = workflow(controlled_loop())
         yield Example(bad=workflow(controlled_loop(step("inner-step"), optional)), good=good, fixed=good)
+        sized = step("size-up", "Set `size` to `small` or `large`.")
+        large = decision(runCondition={"var": "size", "equals": "large"})
+        small = decision("decide-small", runCondition={"var": "size", "not_equals": "large"})
+        yield Example(
+            bad=workflow(sized, controlled_loop(step("inner-step"), large)),
+            good=workflow(sized, controlled_loop(step("inner-step"), large, small)),
+        )
 
 
 class LoopControlOutsideLoop(WorkflowRule):

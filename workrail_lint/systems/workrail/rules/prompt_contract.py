@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -14,14 +15,16 @@ from workrail_lint.documents.scanner import loads
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.domains import ALTERNATIVES, NUMBER, ONE_OF, VALUE, read_domain
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
 from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object
-from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.model.workflow import StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.contracts import has_own_output
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
-from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label, step_members
+from workrail_lint.systems.workrail.rules.pseudo_json import object_at, opening_brace
 
 _ASSESSMENT_KIND = "wr.assessment"
 _LONGEST_EXAMPLE = 20_000
@@ -37,8 +40,18 @@ def _packs(catalog: Catalog) -> dict[str, Contract]:
 
 # ---------------------------------------------------------------------------------------------- examples
 
-_KIND_MEMBER = ('"kind"',)
+_KIND_MEMBER = ('"kind"', "'kind'", "kind:")
+_KIND_AT = Pattern(r"[\"'`]?\bkind[\"'`]?\s*:\s*[\"'`]?([a-z][\w.]*\w)")
+_MEMBER_LINE = Pattern(r"[ \t>]*(?:[-*•]\s+)?([\"'`]?[A-Za-z_]\w*[\"'`]?\s*:[^\n]*)")
+_MOST_LINES = 30
 _PLACEHOLDER = Pattern(r"[<>|/…\[\]{}]|\.\.\.|\bor\b")
+_OPTIONS = Pattern(r"\s*(?:\|+|/|,?\s*\bor\b)\s*")
+_OPTION = Pattern(r"[A-Za-z][\w-]*")
+_TYPE_WORDS = frozenset(("string", "number", "integer", "boolean", "text", "null", "enum", "array", "object", "value"))
+
+
+# What is wrong with a single member, whatever else is left out.
+_OF_A_MEMBER = ("enum", "const", "type", "minimum", "maximum", "additionalProperties")
 
 
 class ExampleViolatesContract(WorkflowRule):
@@ -56,10 +69,16 @@ class ExampleViolatesContract(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         packs = _packs(workflow.catalog)
         for passage in delivered(workflow).passages(_KIND_MEMBER):
-            for artifact in self._fenced_artifacts(passage):
+            read: list[tuple[int, int]] = []
+            artifacts = [(artifact, True) for artifact in self._fenced_artifacts(passage, read)]
+            artifacts += [(artifact, False) for artifact in self._sketched_artifacts(passage, read)]
+            for artifact, is_whole in artifacts:
                 pack = packs.get(artifact["kind"])
-                problems = self._problems(pack, artifact) if pack is not None else []
-                if pack is not None and problems:
+                if pack is None:
+                    self._check_kind(artifact["kind"], passage, workflow, report)
+                    continue
+                problems = self._problems(pack, artifact, is_whole)
+                if problems:
                     required = _requires(passage.step, pack)
                     report(
                         passage.text.pointer,
@@ -68,8 +87,59 @@ class ExampleViolatesContract(WorkflowRule):
                         severity=Severity.ERROR if required else None,
                     )
 
-    def _fenced_artifacts(self, passage: Passage) -> Iterator[dict[str, Any]]:
-        """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts."""
+    @staticmethod
+    def _check_kind(kind: str, passage: Passage, workflow: WorkflowContext, report: Report) -> None:
+        """Report an unknown kind that stands for the one that the step requires, or for a known one."""
+        required = _required_pack(passage.step, workflow)
+        if required is not None and required.artifact_kind not in _kinds(passage.step, workflow):
+            report(
+                passage.text.pointer,
+                f"{label(passage.step)}: the engine knows no artifact of the kind {quoted(kind)}, and the step "
+                f"requires {quoted(required.artifact_kind)}; use that",
+                severity=Severity.ERROR,
+            )
+        elif kind.startswith("wr.") and (near := nearest(kind, _packs(workflow.catalog))) is not None:
+            report(
+                passage.text.pointer,
+                f"{label(passage.step)}: the engine knows no artifact of the kind {quoted(kind)}; did you mean "
+                f"{quoted(near)}?",
+            )
+
+    def _sketched_artifacts(self, passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+        """Yield the objects with a kind that are like JSON, or a line for each member, outside what was read."""
+        text = passage.text.text
+        seen: set[int] = set()
+        for match in _KIND_AT.finditer(text):
+            at = match.start()
+            if any(start <= at < end for start, end in read) or passage.is_negated(at, at):
+                continue
+            brace = opening_brace(text, at)
+            if brace in seen:
+                continue
+            if brace >= 0:
+                seen.add(brace)
+                artifact = object_at(text, brace)
+            else:
+                artifact = self._from_lines(text, at)
+            if artifact is not None and isinstance(artifact.get("kind"), str):
+                yield {**artifact, "kind": artifact["kind"].strip("<>")}
+
+    @staticmethod
+    def _from_lines(text: str, at: int) -> dict[str, Any] | None:
+        """Return the members on the line of a kind and on the lines that follow."""
+        members: list[str] = []
+        for line in text[text.rfind("\n", 0, at) + 1 :].split("\n", _MOST_LINES)[:_MOST_LINES]:
+            match = _MEMBER_LINE.fullmatch(line)
+            if match is None:
+                break
+            members.append(match[1].partition("#")[0].rstrip(" ,"))
+        return object_at("{" + ",\n".join(members) + "\n}", 0) if len(members) > 1 else None
+
+    def _fenced_artifacts(self, passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+        """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts.
+
+        The blocks that are JSON are added to `read`.
+        """
         for start, end in passage.fences:
             block = passage.text.text[start:end]
             if '"kind"' not in block or len(block) > _LONGEST_EXAMPLE:
@@ -82,6 +152,7 @@ class ExampleViolatesContract(WorkflowRule):
                 value = loads(body)
             except (ValueError, RecursionError):
                 continue
+            read.append((start, end))
             yield from self._artifacts_in(value)
 
     @staticmethod
@@ -95,12 +166,15 @@ class ExampleViolatesContract(WorkflowRule):
                         case {"kind": str()}:
                             yield item
 
-    def _problems(self, pack: Contract, artifact: dict[str, Any]) -> list[str]:
-        """Return why the pack rejects an example, apart from placeholders that the agent fills in."""
+    def _problems(self, pack: Contract, artifact: dict[str, Any], is_whole: bool) -> list[str]:
+        """Return why the pack rejects an example, apart from placeholders that the agent fills in.
+
+        One that is not whole shows some of the members.
+        """
         problems = [
             self._describe(violation, ".".join(path), unknown, pack)
             for path, violation, unknown in by_object(artifact_violations(pack.schema, artifact))
-            if not self._is_placeholder(violation, unknown, artifact)
+            if not self._is_placeholder(violation, unknown, artifact) and (is_whole or violation.keyword in _OF_A_MEMBER)
         ]
         return problems[:3]
 
@@ -108,6 +182,11 @@ class ExampleViolatesContract(WorkflowRule):
         if violation.keyword in ("required", "additionalProperties"):
             # "..." as a member means the rest.
             return any(_PLACEHOLDER.search(name) for name in unknown) or "..." in artifact
+        if violation.keyword == "enum" and isinstance(violation.value, str):
+            options = [option.strip("<>`'\" ") for option in _OPTIONS.compiled.split(violation.value)]
+            if len(options) > 1 and all(_OPTION.fullmatch(option) for option in options):
+                # All alternatives are values, not words for what belongs there.
+                return _TYPE_WORDS.issuperset(options) or all(option in violation.expected for option in options)
         return self._holds_placeholder(violation.value)
 
     @staticmethod
@@ -154,6 +233,12 @@ class ExampleViolatesContract(WorkflowRule):
 
         yield Example(showing("green"), showing("passed"))
 
+        def sketching(verdict: str) -> dict[str, Any]:
+            prompt = f'Submit {{"kind": "wr.gate_verdict", "verdict": {verdict}, "rationale": "…"}}.'
+            return samples.workflow(samples.step(prompt=prompt))
+
+        yield Example(sketching('"go" | "no-go"'), sketching('"approved" | "rejected"'))
+
 
 def _requires(step: Step, pack: Contract) -> bool:
     output = step.output_contract if step.kind == "standard" else None
@@ -182,6 +267,9 @@ _BETWEEN_VALUES = Pattern(
     r"\s*(?:\||/|,?\s*or\s|,(?=\s*`[^`\n]{1,80}`(?:\s*,\s*`[^`\n]{1,80}`){0,8}\s*,?\s*or\s+`))\s*"
 )
 _FIELD = Pattern(r"[A-Za-z_]\w*(?:[.\[]\S*)?")
+_GIVEN_WORD = Pattern(r"[`'\"*]{0,2}\s*(?:is set to|set to|to|is|=|:|must be|should be)\s*[`'\"*]{0,2}([a-z][a-z_]*)")
+# Only with one of these a number is the value, and not how many there are.
+_SCALE = Pattern(r"\b(?:between|from|0\.\d+|0-1|0-100|percent\w*|score)\b|%")
 
 
 class ContractProseMismatch(WorkflowRule):
@@ -194,7 +282,7 @@ class ContractProseMismatch(WorkflowRule):
         "Contracts are closed: the engine rejects an artifact with an unknown field or value as a whole. An agent that "
         "follows the prompt is blocked and can't see why."
     )
-    words = (IN_PROMPTS, *_KIND.words)
+    words = (IN_PROMPTS, *_KIND.words, "artifact", "verdict", "confidence", "decision", "result")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         packs = _packs(workflow.catalog)
@@ -207,6 +295,60 @@ class ContractProseMismatch(WorkflowRule):
                 if (phrase.pointer, message) not in seen:
                     seen.add((phrase.pointer, message))
                     report(phrase.pointer, f"{label(phrase.step)}: {message}")
+        if "outputContract" in step_members(workflow):
+            for step in workflow.all_steps:
+                required = _required_pack(step, workflow)
+                if required is not None and required.mode == "strict" and step.kind == "standard":
+                    self._check_values(step, required, workflow, seen, report)
+
+    def _check_values(
+        self, step: Step, pack: Contract, workflow: WorkflowContext, seen: set[tuple[str, str]], report: Report
+    ) -> None:
+        """Report values that the prompt gives to a field of the required artifact, and that its contract rejects."""
+        enums = {
+            name: field["enum"]
+            for name, field in pack.schema.get("properties", {}).items()
+            if "enum" in field and name not in workflow.analysis.by_name
+        }
+        for text in step.prompt_texts:
+            for name, allowed in enums.items():
+                if name not in text.text:
+                    continue
+                passage = delivered(workflow).passage(step, text)
+                wrong = list(dict.fromkeys(self._wrong_values(passage, name, allowed, workflow)))
+                message = (
+                    f"{pack.artifact_kind} does not accept {listed(map(quoted, wrong), 'or')} for `{name}`; it must be "
+                    f"{listed(map(str, allowed), 'or')}"
+                )
+                is_reported = any(place == text.pointer and f"for `{name}`" in other for place, other in seen)
+                if wrong and not is_reported:
+                    seen.add((text.pointer, message))
+                    report(text.pointer, f"{label(step)}: {message}")
+
+    def _wrong_values(
+        self, passage: Passage, name: str, allowed: Collection[str], workflow: WorkflowContext
+    ) -> Iterator[str]:
+        """Yield the values that sentences give to a field, if they are not allowed.
+
+        A word without marks counts if it is a value in another contract.
+        """
+        text = passage.text.text
+        elsewhere = _enum_values(workflow.catalog)
+        for match in re.finditer(rf"(?<![\w.{{-]){name}(?![\w-])", text):
+            start, end = match.span()
+            if passage.is_fenced(start) or passage.is_negated(start, end) or opening_brace(text, start) >= 0:
+                continue
+            statement = read_domain(text, start, end, lambda: None)
+            if statement is not None:
+                if statement.kind == NUMBER and _SCALE.search(text, end, passage.sentence(start, end)[1]):
+                    yield "a number"
+                is_marked = text[end : end + 1] in ("`", '"', "'")
+                for value in statement.values if statement.kind in (ONE_OF, ALTERNATIVES, VALUE) else ():
+                    is_known = is_marked or statement.kind == ONE_OF or value in elsewhere or len(statement.values) > 1
+                    if isinstance(value, str) and value not in allowed and is_known and _OPTION.fullmatch(value):
+                        yield value
+            elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] in elsewhere and bare[1] not in allowed:
+                yield bare[1]
 
     @staticmethod
     def _named_pack(phrase: Phrase, packs: dict[str, Contract]) -> Contract | None:
@@ -296,6 +438,14 @@ class ContractProseMismatch(WorkflowRule):
         )
 
 
+@lru_cache(maxsize=4)
+def _enum_values(catalog: Catalog) -> frozenset[str]:
+    """Return the values of the closed sets in all contracts of the engine."""
+    packs = [pack for pack in catalog.contracts.values() if pack.id.startswith("wr.")]
+    fields = [field for pack in packs for field in pack.schema.get("properties", {}).values()]
+    return frozenset(value for field in fields for value in field.get("enum", ()))
+
+
 # Words that authors confuse.
 _SYNONYMS = {
     "certainty": "confidence",
@@ -314,6 +464,11 @@ _SYNONYMS = {
 _PRODUCE = Pattern(
     r"\b(?:emit|submit|produce|provide|return|hand in|hand over|output|write|include|create|send|attach|report|give"
     r"|fill)(?:s|ting|ing)?\b"
+)
+
+
+_ASKED_KIND = Pattern(
+    r"\bwr\.([a-z][a-z0-9_]*[a-z0-9])[`'\"*]{0,2} artifact\b|\bartifact (?:of (?:the )?kind )?[`'\"*]{0,2}wr\.([a-z][a-z0-9_]*[a-z0-9])\b(?![.-]\w)"
 )
 
 
@@ -342,12 +497,33 @@ class ContractPackMismatch(WorkflowRule):
         others = [kind for kind, is_asked_for in kinds.items() if is_asked_for]
         if step.kind == "standard" and step.assessment_refs:
             others = [kind for kind in others if kind != _ASSESSMENT_KIND]
-        if pack.artifact_kind not in kinds and others:
+        if pack.artifact_kind not in kinds and not others and (unknown := self._unknown_kind(step, workflow)):
+            report(
+                step.at("outputContract", "contractRef"),
+                f"{label(step)} requires {pack.artifact_kind}, but its prompt asks for {quoted(unknown)}, which the "
+                f"engine does not know; ask for {pack.artifact_kind}",
+            )
+        elif pack.artifact_kind not in kinds and others:
             report(
                 step.at("outputContract", "contractRef"),
                 f"{label(step)} requires {pack.artifact_kind}, but its prompt asks for {listed(others)}; correct one "
                 "of them",
             )
+
+
+    @staticmethod
+    def _unknown_kind(step: Step, workflow: WorkflowContext) -> str | None:
+        """Return an artifact kind that no pack has and that the prompt asks for in a sentence."""
+        packs = _packs(workflow.catalog)
+        for text in step.prompt_texts:
+            if "wr." not in text.text or "artifact" not in text.text:
+                continue
+            passage = delivered(workflow).passage(step, text)
+            for match in _ASKED_KIND.finditer(passage.low):
+                kind = f"wr.{match[1] or match[2]}"
+                if kind not in packs and not passage.is_negated(match.start(), match.end()):
+                    return kind
+        return None
 
 
 class ArtifactNotRequested(WorkflowRule):
@@ -423,6 +599,10 @@ _DIMENSION = Search(
     r"|[`'\"]([a-z][\w-]{1,63})[`'\"] dimension\b",
     before=70,
 )
+# A name of several words beside a level: "ticket_coverage low", "`ticket-coverage` is low", "ticket_coverage = low".
+_RATED = Pattern(
+    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(?:is |at |=|:|rated |scores )?\s*[`'\"]?([A-Za-z]+)\b"
+)
 _QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
 
 
@@ -434,12 +614,14 @@ class AssessmentDimensionUnknown(WorkflowRule):
     summary = "A prompt names a dimension that the assessment does not have."
     why = "The engine rejects an assessment with an unknown dimension, so an agent that follows the prompt is blocked."
     needs = frozenset({"assessmentRefs"})
-    words = (IN_PROMPTS, *_DIMENSION.words)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         declared = self._dimensions(workflow)
         if not declared:
             return
+        for step in workflow.all_steps:
+            if step.kind == "standard" and step.assessment_refs:
+                self._check_levels(step, workflow, report)
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_DIMENSION, in_code=True):
             refs = phrase.step.assessment_refs if phrase.step.kind == "standard" else ()
@@ -462,6 +644,28 @@ class AssessmentDimensionUnknown(WorkflowRule):
                     phrase.pointer,
                     f"{label(phrase.step)}: {owner} has no dimension {quoted(name)}; it has {known_dimensions}",
                 )
+
+    @staticmethod
+    def _check_levels(step: StandardStep, workflow: WorkflowContext, report: Report) -> None:
+        """Report a name beside a level, as in `coverage low`, that is no dimension of the step's assessments."""
+        owned = [item for item in workflow.model.assessments if item.id in step.assessment_refs]
+        dimensions = {dimension.id for item in owned for dimension in item.dimensions}
+        levels = {level.lower() for item in owned for dimension in item.dimensions for level in dimension.levels}
+        known = {name.lower() for name in (*dimensions, *(item.id for item in owned))}
+        if len(known) < len(owned) + 1 or not levels:
+            return
+        texts = [(text.text, text.pointer) for text in step.prompt_texts if "_" in text.text or "-" in text.text]
+        texts += [(each.effect.guidance, each.effect.at("guidance")) for each in step.assessment_consequences]
+        for text, pointer in texts:
+            for match in _RATED.finditer(text):
+                name = match[1]
+                if match[2].lower() not in levels or name.lower() in known or name in workflow.analysis.by_name:
+                    continue
+                near = nearest(name, dimensions)
+                hint = f"did you mean {quoted(near)}?" if near else f"it has {name_list(sorted(dimensions))}"
+                owner = listed([quoted(item.id) for item in owned], "or")
+                report(pointer, f"{label(step)}: {owner} has no dimension {quoted(name)}; {hint}")
+                break
 
     @staticmethod
     def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:

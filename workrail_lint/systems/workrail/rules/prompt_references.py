@@ -6,6 +6,7 @@ Jumps, exits and rounds that the engine knows nothing about; steps, workflows, t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -347,6 +348,10 @@ class ProseRoundsDiffer(LoopRule):
 _STEP_ID = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
 _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_ID})\1")
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
+# Without marks: "the collect-facts step". Most such words are no ids.
+_STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b", before=70)
+# In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish".
+_NUMBER_AND_TITLE = Pattern(r"\b(step|phase|stage) (\d{1,2})\s?[:(–—-]+\s?[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE)
 _PHASE = Search(("phase ",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
 _TITLED = Search(("(step ", "(phase "), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)")
 # A step that does not exist yet, or one of something else.
@@ -375,7 +380,7 @@ class StepReferenceUnknown(WorkflowRule):
     origin = "product"
     summary = "A prompt refers to a step or phase that the workflow does not have."
     why = "The agent looks for work that was never done, or uses another step's result instead."
-    words = (IN_PROMPTS, *_STEP_BEFORE.words, *_STEP_AFTER.words, *_PHASE.words, *_TITLED.words)
+    words = ("step ", " step", "phase ", "stage ")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -383,6 +388,25 @@ class StepReferenceUnknown(WorkflowRule):
             if (phrase.pointer, name) not in seen and not phrase.is_negated:
                 seen.add((phrase.pointer, name))
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
+        for text in workflow.top_texts:
+            if text.field in ("about", "description"):
+                for message in self._wrong_numbers(text.text, workflow):
+                    report(text.pointer, message)
+
+    @staticmethod
+    def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
+        """Yield what a text about the workflow says of the number of a step, if that step has another one."""
+        for match in _NUMBER_AND_TITLE.finditer(text):
+            kind, number, title = match[1].lower(), match[2], match[3].lower()
+            right: list[str] = []
+            for index, step in enumerate(workflow.steps, 1):
+                own = plain_title(step.title)
+                if len(own) > 3 and title.startswith(own):
+                    right += [part.number for part in numbered_steps(workflow) if part.title == own] or [str(index)]
+            if right and number not in right:
+                yield (
+                    f"{excerpt(match[0])} is the wrong number: that step is {kind} {listed(sorted(set(right)), 'or')}"
+                )
 
     def _unknown_steps(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
         """Yield references to steps that do not exist: the phrase, what it names, and the message."""
@@ -395,6 +419,12 @@ class StepReferenceUnknown(WorkflowRule):
                     message = self._judge_id(ident, phrase, is_sure, workflow)
                     if message:
                         yield phrase, ident, message
+        for phrase in texts.phrases(_STEP_BARE):
+            ident = phrase.hit.match[1]
+            if self._is_stale(ident, workflow) and (
+                message := self._judge_id(ident, phrase, True, workflow)
+            ) is not None:
+                yield phrase, ident, message
         if texts.has(*_PHASE.words):
             yield from self._unknown_phases(workflow)
         for phrase in texts.phrases(_TITLED):
@@ -419,6 +449,16 @@ class StepReferenceUnknown(WorkflowRule):
             return None
         hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
         return f"there is no step {quoted(ident)}{hint}"
+
+    @staticmethod
+    def _is_stale(ident: str, workflow: WorkflowContext) -> bool:
+        """Return whether a word has the form of the ids: all but one of its parts are those of an id."""
+        parts = set(ident.split("-"))
+        known = [set(name.replace("_", "-").split("-")) for name in workflow.step_ids]
+        titles = [set(step.title.lower().replace("-", " ").split()) for step in workflow.all_steps]
+        if any(parts <= other for other in (*known, *titles)):
+            return False
+        return any(len(parts) == len(other) and len(parts & other) == len(parts) - 1 for other in known)
 
     @staticmethod
     def _near_id(ident: str, workflow: WorkflowContext) -> str | None:
@@ -534,22 +574,40 @@ _TOOL = Search(
 )
 
 
+# A tool that sounds like one of the engine's.
+_INVENTED = Search(
+    ("_workflow", "_step", "_session", "_checkpoint", "workrail_", "workflow_"),
+    r"\b(?:call|calling|invoke|invoking|use|using|run|running|trigger|via|through) (?:the )?(?:tool )?[`'\"]?"
+    r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|"
+    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?)\b(?!\.)",
+    before=48,
+)
+_TOOLS = frozenset(
+    (*_OLD_TOOLS, *_DAEMON_TOOLS, *_MCP_TOOLS, "list_workflows", "inspect_workflow", "workflow_id", "workflow_step")
+)
+
+
 class ToolUnavailable(WorkflowRule):
     code = "PR043"
     name = "tool-unavailable"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt names a tool of an older protocol, or one that only some hosts offer."
+    summary = "A prompt names a tool of an older protocol, one that only some hosts offer, or one that does not exist."
     why = (
         "The agent calls a tool that its host does not have, and fails or improvises. A prompt that says what to "
         "submit, not which tool to use, works everywhere."
     )
-    words = (IN_PROMPTS, *_TOOL.words)
+    words = (IN_PROMPTS, *_TOOL.words, *_INVENTED.words)
     bad = (
+        {"prompt": "Write the summary, then call `finish_workflow`."},
         {"prompt": "Write the summary, then call `workflow_next`."},
         {"prompt": "Emit the verdict through complete_step's artifacts parameter."},
     )
-    good = ({"prompt": "Write the summary."}, {"prompt": "Emit the verdict as an artifact."})
+    good = (
+        {"prompt": "Write the summary."},
+        {"prompt": "Write the summary."},
+        {"prompt": "Emit the verdict as an artifact."},
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
@@ -560,6 +618,10 @@ class ToolUnavailable(WorkflowRule):
                 continue
             if not phrase.is_negated:
                 by_tool.setdefault(tool, []).append(phrase)
+        for phrase in delivered(workflow).phrases(_INVENTED, in_code=True):
+            tool = phrase.hit.match[1]
+            if tool not in _TOOLS and tool not in workflow.analysis.by_name and not phrase.is_negated:
+                by_tool.setdefault(tool, []).append(phrase)
         for tool, phrases in by_tool.items():
             places = len({phrase.pointer for phrase in phrases})
             more = f" (here and in {counted(places - 1, 'other place')})" if places > 1 else ""
@@ -567,6 +629,10 @@ class ToolUnavailable(WorkflowRule):
                 what = (
                     f"only autonomous sessions have the tool {quoted(tool)}{more}; say what to submit, not which tool "
                     "to use"
+                )
+            elif tool not in _OLD_TOOLS:
+                what = (
+                    f"the engine has no tool {quoted(tool)}{more}; say what to submit, and the agent's host knows how"
                 )
             else:
                 instead = _OLD_TOOLS.get(tool)

@@ -67,19 +67,32 @@ _FLOORS = (
 )
 
 
+# An instruction that leaves open whether it is one.
+_HEDGE = Search(
+    ("maybe", "perhaps", "you could", "you might", "feel free", "if you feel", "if you have time", "might be worth"),
+    r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|it (?:is|would|might))\b"
+    r"|\byou (?:could|might) (?:maybe |perhaps |possibly |also )*(?:try|want to|consider|think about|like to)\b"
+    r"|\bfeel free to (?:skip|ignore|omit|leave)\b|\bif you (?:feel like|have time)\b"
+    r"|\bit might be worth (?:\w+ing)\b",
+)
+
+
 class PromptLazyWording(WorkflowRule):
     code = "PR019"
     name = "prompt-lazy-wording"
     severity = Severity.INFO
     origin = "spec"
-    summary = "A prompt allows minimal effort and sets no minimum."
+    summary = "A prompt allows minimal effort and sets no minimum, or leaves open whether something is to be done."
     why = (
         "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
-        "prevents it."
+        "prevents it. `Maybe you could` is no instruction at all."
     )
-    words = (IN_PROMPTS, *_LAZY.words)
-    bad = {"prompt": "Do a light scan of the module."}
-    good = {"prompt": "Do a light scan of the module that names at least every public function."}
+    words = (IN_PROMPTS, *_LAZY.words, *_HEDGE.words)
+    bad = ({"prompt": "Do a light scan of the module."}, {"prompt": "Perhaps you might want to run the linter."})
+    good = (
+        {"prompt": "Do a light scan of the module that names at least every public function."},
+        {"prompt": "Run the linter. Report what the user might want to change."},
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         loose: dict[str, dict[str, Hit]] = {}
@@ -96,6 +109,14 @@ class PromptLazyWording(WorkflowRule):
                 pointer,
                 f"{label(hits[0].step)}: {phrases} lets the agent do next to nothing; say what it must do at least",
             )
+        seen: set[str] = set()
+        for phrase in delivered(workflow).phrases(_HEDGE):
+            if phrase.pointer not in seen and not phrase.is_negated:
+                seen.add(phrase.pointer)
+                report(
+                    phrase.pointer,
+                    f"{label(phrase.step)}: {excerpt(phrase.words)} leaves open whether to do it; say what to do, and when",
+                )
 
     @staticmethod
     def _has_floor(sentence: str) -> bool:
@@ -196,16 +217,46 @@ _SPAWN = Search(
 _MECHANISM = ("workrail executor", "tool", "spawn_agent", "mcp", "routine-", "workflowid")
 
 
+_HELPER = r"(?:sub-?agents?|executors?|delegates?|helpers?|workers?|agents?|it|they|he|she)"
+# A subagent starts without what was said before.
+_SHARED = Search(
+    ("already know", "already has", "already have", "what we discussed", "our conversation", "our discussion", "remember"),
+    rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
+    r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation|discussion|chat)"
+    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b",
+    before=60,
+)
+_DELEGATES = Search(
+    ("spawn", "launch", "dispatch", "delegat"),
+    r"\b(?:spawn|launch|dispatch|delegate (?:\w+ ){0,3}?to)\s+(?:an?|one|the|another)\s+(?:[\w-]+\s+){0,3}?"
+    r"(?:executor|sub-?agent|agent|helper|worker|delegate)\b",
+)
+_SHORT_PACKAGE = 200
+_PACKAGE = Pattern(
+    r"\b(?:return|report|include|giv(?:e|ing)|pass|provid|context|inputs?|deliverables?|output|package|goal|scope|with the|"
+    r"send|tell|ask it|should|must|routine|workflow)"
+)
+
+
 class PromptDelegationAmbiguous(WorkflowRule):
     code = "PR025"
     name = "prompt-delegation-ambiguous"
     severity = Severity.WARNING
     origin = "lock"
-    summary = "A prompt asks for several subagents but does not say how to start them."
-    why = "Without a tool or an executor to call, some agents only pretend to delegate the work."
-    words = (IN_PROMPTS, *_SPAWN.words)
-    bad = {"prompt": "Spawn 3 executors and merge what they report."}
-    good = {"prompt": "Spawn 3 WorkRail Executors in parallel and merge what they report."}
+    summary = "A prompt delegates without saying how, what to give the subagent, or what it returns."
+    why = (
+        "Without a tool or an executor to call, some agents only pretend to delegate the work. A subagent starts without "
+        "the conversation, so it knows only what it is given. A missing work package is info."
+    )
+    words = (IN_PROMPTS, *_SPAWN.words, *_SHARED.words)
+    bad = (
+        {"prompt": "Spawn 3 executors and merge what they report."},
+        {"prompt": "Hand the review to a subagent. It already knows what we discussed."},
+    )
+    good = (
+        {"prompt": "Spawn 3 WorkRail Executors in parallel and merge what they report."},
+        {"prompt": "Hand the review to a subagent. Give it the diff and the list of risks; it returns findings."},
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
@@ -220,6 +271,28 @@ class PromptDelegationAmbiguous(WorkflowRule):
                     text.pointer,
                     f"{label(step)}: {excerpt(hit.phrase)} doesn't say how; name the tool or executor that runs them",
                 )
+        texts = delivered(workflow)
+        for phrase in texts.phrases(_SHARED):
+            prompt = phrase.step.prompt_text.lower()
+            is_helper = any(word in prompt for word in ("subagent", "sub-agent", "executor", "delegat", "spawn"))
+            if is_helper and phrase.pointer not in seen and not phrase.is_negated and not phrase.is_conditional:
+                seen.add(phrase.pointer)
+                report(
+                    phrase.pointer,
+                    f"{label(phrase.step)}: {excerpt(phrase.words)} is wrong, because a subagent starts without the "
+                    "conversation; say what to give it",
+                )
+        for phrase in texts.phrases(_DELEGATES):
+            prompt = phrase.step.prompt_text
+            if phrase.pointer in seen or phrase.is_negated or len(prompt) > _SHORT_PACKAGE or _PACKAGE.search(prompt.lower()):
+                continue
+            seen.add(phrase.pointer)
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} says neither what to give the subagent nor what it returns; "
+                "add both",
+                severity=Severity.INFO,
+            )
 
 
 _CODE = Pattern(r"\bfun \w+\(|\b\w+\([^()]*\)\s*=(?!=)|=>")
@@ -295,6 +368,22 @@ _APPROVAL = Search(
 )
 
 
+# The same without a word for approval: "this step requires confirmation", "ask the user for permission before …".
+_CONSENT = r"(?:confirmation|permission|consent|approval|sign-?off|the go-ahead|go-ahead)"
+_PERMISSION = Search(
+    ("confirm", "permission", "consent", "go-ahead", "approval"),
+    rf"\b(?:this|the) step (?:requires?|needs?) (?:(?:an?|the|explicit|manual|{_PERSON}(?:'s|’s)?) ){{0,3}}{_CONSENT}\b"
+    rf"|\b(?:ask|get|obtain|request|seek|await|wait for)(?: (?:the|an?|your))? {_PERSON}(?:'s|’s)?"
+    rf"(?: for)?(?: (?:the|their|his|her|explicit|written|final|clear))* {_CONSENT}\b"
+    rf"|\b(?:get|obtain|request|seek|await|wait for|ask for) (?:(?:the|explicit|written|final|clear|an?) )*{_CONSENT} "
+    rf"(?:from|by|of) (?:the |an? |your )?{_PERSON}\b"
+    rf"|\b(?:ask|wait for) (?:the |your )?{_PERSON} to confirm\b"
+    rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?{_PERSON} "
+    r"(?:has |have |explicitly ){0,2}(?:confirms?|confirmed|agrees?|agreed|consents?)\b",
+    before=70,
+)
+
+
 class ApprovalWithoutConfirmation(WorkflowRule):
     code = "PR039"
     name = "approval-without-confirmation"
@@ -305,13 +394,15 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = (IN_PROMPTS, *_APPROVAL.words)
+    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words)
     bad = {"prompt": "Write the release notes. Pause until the user approves them."}
     good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
-        phrases = [phrase for phrase in delivered(workflow).phrases(_APPROVAL) if not phrase.is_negated]
+        texts = delivered(workflow)
+        phrases = [phrase for search in (_APPROVAL, _PERMISSION) for phrase in texts.phrases(search)]
+        phrases = [phrase for phrase in phrases if not phrase.is_negated]
         for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
             if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
@@ -328,6 +419,17 @@ class ApprovalWithoutConfirmation(WorkflowRule):
 
 _MARK = Search(("todo", "fixme", "xxx", "tbd"), r"(?<![\w/\"'“`-])(?:todo|fixme|xxx|tbd)(?![\w/\"'”`-])")
 _OPEN = Search(("<!--", "// v", "[insert "), r"<!--|(?<!\S)// v\d+\b|\[insert [^\]\n\0]{1,80}\]")
+# Blanks that only the author can fill in, and notes of one author to another.
+_BLANK = Search(
+    ("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),
+    r"<(?:your|insert|fill(?: |-)in)[ _-][^<>\n\0]{1,60}>|\[(?:your [^\]\n\0]{1,60}|fill in[^\]\n\0]{0,60})\](?!\()"
+    r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b",
+)
+_NOTE = Search(
+    ("note to ", "notes to ", "[ed", "(ed", "[comment", "[note", "<<<<<<<", ">>>>>>>", "[reviewer", "[wip", "(wip", "[draft"),
+    r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip|draft)(?:'s)?"
+    r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
+)
 # A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(
     r"\b(?:no|any|remove|removing|find|finding|leave|leaving|left|mark|marked|check|search\w*|grep|note|list|flag|track|scan"
@@ -344,16 +446,24 @@ class PromptLeftover(WorkflowRule):
     name = "prompt-leftover"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt contains an author's note: TODO, FIXME, XXX, TBD, a comment, or an `[insert …]` blank."
+    summary = "A prompt contains an author's note (TODO, FIXME, XXX, TBD, a comment) or a blank to fill in."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
-    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words)
-    bad = {"prompt": "FIXME: name the target site. Publish the text."}
-    good = {"prompt": "Publish the text on the staging site."}
+    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words, *_BLANK.words, *_NOTE.words)
+    bad = (
+        {"prompt": "FIXME: name the target site. Publish the text."},
+        {"prompt": "Publish the text on <your-site>."},
+        {"prompt": "Publish the text. (Note to self: which site?)"},
+    )
+    good = (
+        {"prompt": "Publish the text on the staging site."},
+        {"prompt": "Write the headline as `# <your headline>`."},
+        {"prompt": "Publish the text, with a note to the readers."},
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         texts = delivered(workflow)
         seen: set[str] = set()
-        for search in (_MARK, _OPEN):
+        for search in (_MARK, _OPEN, _BLANK, _NOTE):
             for phrase in texts.phrases(search):
                 if phrase.pointer not in seen and not phrase.is_negated and not self._is_meant(phrase, search is _MARK):
                     seen.add(phrase.pointer)

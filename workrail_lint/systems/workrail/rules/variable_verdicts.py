@@ -246,7 +246,7 @@ def in_words(condition: Condition | None, depth: int = 0) -> str:
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
 MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"
-GATE_SELF, NEVER_READ = "gate-condition-self", "variable-never-read"
+GATE_SELF, NEVER_READ, COUNTER = "gate-condition-self", "variable-never-read", "counter-not-initialized"
 # The run stops where these find nothing.
 _STOPS = ("items", "count")
 # Where a value is used as it is, and not only compared.
@@ -654,3 +654,38 @@ def judge_unread(judge: Judge) -> None:
         shown_names = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
         what = "variable is" if len(names) == 1 else "variables are"
         judge.report(NEVER_READ, Severity.INFO, unread[0][0], f"{len(names)} {what} set and never read: {shown_names}")
+
+
+_COUNTS_BEFORE = re.compile(
+    r"\b(?:increment|increase|decrement|decrease|bump|add (?:1|one) to|subtract (?:1|one) from|count up)"
+    r"(?: the)?(?: counter| count| variable| context variable)*[\s`'\"*]*$",
+    re.IGNORECASE,
+)
+_COUNTS_AFTER = re.compile(r"[`'\"*]*\s*(?:\+=|-=|\+\+|=\s*`?(\w+)`?\s*[+-]\s*\d)")
+
+
+def judge_counters(judge: Judge) -> None:
+    """Report variables that are only counted up or down and never get a first value."""
+    analysis = judge.analysis
+    silent = " ".join(verdict.message for verdict in judge.verdicts.get("loop-never-entered", ()))
+    for name, uses in judge.plain_uses.items():
+        compared = [use for use in uses if use.leaf is not None and not BOUNDS.isdisjoint(use.leaf.raw)]
+        if not compared or name in judge.unset or analysis.is_given(name) or analysis.is_of_loop(name):
+            continue
+        setters = analysis.setters(name)
+        if not setters or quoted(name) in silent or compared[0].pointer in judge.judged:
+            continue
+        if all(map(_is_counting, setters)) and len(setters) == len(analysis.definitions(name)):
+            judge.report(
+                COUNTER,
+                Severity.WARNING,
+                compared[0].pointer,
+                f"{quoted(name)} is only counted and never gets a first value, and comparisons with an unset variable "
+                "are false; ask for a start value in an earlier step",
+            )
+
+
+def _is_counting(definition: Definition) -> bool:
+    start, end = definition.span
+    text = definition.text
+    return bool(_COUNTS_BEFORE.search(text[max(0, start - 60) : start]) or _COUNTS_AFTER.match(text, end))

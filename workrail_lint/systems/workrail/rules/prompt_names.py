@@ -1,0 +1,211 @@
+"""PR, RF: names in prompts that lead nowhere: files nobody writes, unknown references, tokens of another language."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from workrail_lint.base.files import inside
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.documents.operations import ReplaceText
+from workrail_lint.findings import Severity, unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, label, step_members
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+# ------------------------------------------------------------------------------------------------- files
+
+_EXTENSIONS = (".md", ".txt", ".csv", ".html", ".json", ".yaml", ".yml")
+_NAME = r"((?:[\w.-]+/)*[a-z0-9][\w-]*\.(?:md|txt|csv|html|json|ya?ml))(?![\w/{<*-]|\.\w)"
+_FILE = Search(_EXTENSIONS, rf"(?<![\w/<>{{}}$*.:-]){_NAME}", before=80)
+_WRITES = Pattern(
+    r"\b(?:writ|creat|sav|generat|produc|stor|record|export|emit|draft|append|put|output|captur|document|compil|collect)"
+    r"(?:e|es|ed|ing|ten)?\b"
+)
+_READS = Pattern(
+    r"\b(?:read|open|use|load|follow|consult|review|take|apply|implement|check|from|per|based on|according to|in|with"
+    r"|compare|summari[sz]e|publish|send|present)\b"
+)
+_MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?|or)\b")
+# Files that projects have.
+_USUAL = frozenset(("package.json", "readme.md", "tsconfig.json", "agents.md", "claude.md", "changelog.md", "requirements.txt"))
+
+
+class _FileUse(NamedTuple):
+    """A file name in a prompt."""
+
+    name: str  # without its folder
+    phrase: Phrase
+    index: int  # of the step
+    is_written: bool
+
+
+class DeliverableNameDiffers(WorkflowRule):
+    code = "RF060"
+    name = "deliverable-name-differs"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step reads a file that nothing writes, while a file that an earlier step writes is never used."
+    why = "The agent looks for a file that does not exist; the names of what is written and what is read differ."
+    words = (IN_PROMPTS, *_FILE.words)
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        if not step_members(workflow).isdisjoint(("templateCall", "parallelDelegations")):
+            return  # others may write it
+        uses = list(self._uses(workflow))
+        written = [use for use in uses if use.is_written]
+        if not written:
+            return
+        text = author_text(workflow).lower()
+        for use in uses:
+            if use.is_written or not self._is_read(use) or text.count(use.name) != 1 or self._is_there(use, workflow):
+                continue
+            unused = [
+                other
+                for other in written
+                if other.index < use.index
+                and other.name.rpartition(".")[2] == use.name.rpartition(".")[2]
+                and not any(later.name == other.name and later.index > other.index for later in uses)
+            ]
+            if unused:
+                other = unused[-1]
+                report(
+                    use.phrase.pointer,
+                    f"{label(use.phrase.step)}: no step writes {quoted(use.name)}; {label(other.phrase.step)} writes "
+                    f"{quoted(other.name)}, which no later step uses. Use one name",
+                )
+
+    @staticmethod
+    def _uses(workflow: WorkflowContext) -> Iterator[_FileUse]:
+        order = {each.pointer: index for index, each in enumerate(workflow.all_steps)}
+        for phrase in delivered(workflow).phrases(_FILE, in_code=True):
+            name = phrase.hit.match[1].rpartition("/")[2]
+            first, _ = phrase.passage.sentence(phrase.start)
+            is_written = _WRITES.search(phrase.passage.low, first, phrase.start) is not None
+            yield _FileUse(name, phrase, order[phrase.step.pointer], is_written)
+
+    @staticmethod
+    def _is_read(use: _FileUse) -> bool:
+        phrase = use.phrase
+        if use.name in _USUAL or phrase.is_negated or _MAYBE.search(phrase.sentence):
+            return False
+        return _READS.search(phrase.passage.before(phrase.start)) is not None
+
+    @staticmethod
+    def _is_there(use: _FileUse, workflow: WorkflowContext) -> bool:
+        """Return whether a reference provides the file, or the workspace has it."""
+        if any(reference.source.lower().endswith(use.name) for reference in workflow.model.references):
+            return True
+        if workflow.workspace is None:
+            return False
+        place = inside(workflow.workspace, use.phrase.group(1))
+        return place is None or os.path.lexists(workflow.consult(place))
+
+    def examples(self) -> Iterable[Example]:
+        def passing(name: str) -> dict[str, Any]:
+            return workflow(
+                step("research", "Write what you learn to `interviews.md`."),
+                step("outline", f"Read `{name}` and outline the article."),
+            )
+
+        yield Example(bad=passing("research-notes.md"), good=passing("interviews.md"))
+
+
+# ------------------------------------------------------------------------------------------------ references
+
+_REFERENCE = Search(
+    ("reference",),
+    r"\breferences? (?:document |id )?[`'\"]([a-z0-9][a-z0-9_.-]{1,63})[`'\"]|[`'\"]([a-z0-9][a-z0-9_.-]{1,63})[`'\"] reference\b",
+    before=70,
+)
+
+
+class ReferenceIdUnknown(WorkflowRule):
+    code = "RF061"
+    name = "reference-id-unknown"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt names a reference that the workflow does not declare."
+    why = "The engine gives the agent only the declared references, so it looks for a document that is not there."
+    needs = frozenset({"references"})
+    words = (IN_PROMPTS, *_REFERENCE.words)
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        references = workflow.model.references
+        known = {name.lower() for each in references for name in (each.id, each.title, each.source) if name}
+        known |= {name.rpartition("/")[2] for name in known}
+        seen: set[str] = set()
+        for phrase in delivered(workflow).phrases(_REFERENCE, in_code=True) if known else ():
+            name = phrase.hit.match[1] or phrase.hit.match[2]
+            if name in known or name in seen or phrase.is_negated or name in workflow.analysis.by_name:
+                continue
+            seen.add(name)
+            ids = [each.id for each in references]
+            near = nearest(name, ids)
+            hint = f"did you mean {quoted(near)}?" if near else f"the workflow has {name_list(ids[:6])}"
+            report(phrase.pointer, f"{label(phrase.step)}: there is no reference {quoted(name)}; {hint}")
+
+    def examples(self) -> Iterable[Example]:
+        def consulting(ident: str) -> dict[str, Any]:
+            declared = {"id": "house-style", "title": "Style", "source": "./docs/style.md", "purpose": "How we write."}
+            return workflow(
+                step(prompt=f"Follow the reference `{ident}`."), references=[{**declared, "authoritative": True}]
+            )
+
+        yield Example(bad=consulting("style-guide"), good=consulting("house-style"))
+
+
+# ---------------------------------------------------------------------------------------------------- tokens
+
+_FOREIGN = Search(("${", "<%"), r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>")
+
+
+class TokenForeignSyntax(WorkflowRule):
+    code = "PR063"
+    name = "token-foreign-syntax"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt inserts a context variable as `${name}`, which the engine does not replace."
+    why = "The engine replaces `{{name}}` only; the agent sees the other form literally."
+    fix = "Write `{{name}}`."
+    words = (IN_PROMPTS, *_FOREIGN.words)
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        seen: set[tuple[str, str]] = set()
+        for phrase in delivered(workflow).phrases(_FOREIGN, in_code=True):
+            name = phrase.group(1) or phrase.group(2)
+            written = phrase.words
+            if (phrase.pointer, name) in seen or not self._is_variable(name, workflow):
+                continue
+            if self._is_shell(phrase.passage, phrase.start):
+                continue
+            seen.add((phrase.pointer, name))
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: the engine does not replace {quoted(written)}, so the agent sees it literally; write "
+                f"{{{{{name}}}}}",
+                fix=unsafe(f"write {{{{{name}}}}}", ReplaceText(phrase.pointer, written, f"{{{{{name}}}}}")),
+            )
+
+    @staticmethod
+    def _is_variable(name: str, workflow: WorkflowContext) -> bool:
+        analysis = workflow.analysis
+        return analysis.is_set(name) or analysis.is_given(name) or name in analysis.by_name
+
+    @staticmethod
+    def _is_shell(passage: Passage, position: int) -> bool:
+        """Return whether the text assigns it as a shell variable, or it is inside a script literal."""
+        low = passage.low
+        return "export " in low or "#!/" in low or "```" in low[max(0, position - 400) : position]
+
+    def examples(self) -> Iterable[Example]:
+        def greeting(token: str) -> dict[str, Any]:
+            return workflow(step("ask", "Set `guestName`."), step("greet", f"Write a greeting for {token}."))
+
+        good = greeting("{{guestName}}")
+        yield Example(bad=greeting("${guestName}"), good=good, fixed=good)

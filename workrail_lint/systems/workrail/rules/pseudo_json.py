@@ -1,0 +1,133 @@
+"""JSON as authors write it in prose: with alternatives, comments, ellipses and words without quotes.
+
+`{"kind": "wr.gate_verdict", "verdict": "approved" | "rejected", ...}` becomes an object whose `verdict` is the string
+"approved | rejected" and that has a member "...", which means that the rest is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from workrail_lint.base.patterns import Pattern
+
+_LONGEST = 4000
+_DEEPEST = 8
+_STRING = Pattern(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]*)\'|`([^`\n]*)`')
+_NUMBER = Pattern(r"-?\d+(?:\.\d+)?(?![\w.%-])")
+_NAME = Pattern(r"[A-Za-z_$][\w$-]*\??(?=\s*:)")
+_REST = Pattern(r"\.{3}|…")
+# A value without quotes: a placeholder, a type, or words.
+_BARE = Pattern(r"<[^>\n]*>|[^,|\n{}\[\]\"`]+")
+_BLANK = Pattern(r"(?:\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
+_OR = Pattern(r"\s*(?:\|{1,2}|/(?!/)|or\b)\s*")
+_LITERALS = {"true": True, "false": False, "null": None}
+
+
+class _NoJson(Exception):
+    """What is there is not like JSON."""
+
+
+class _Reader:
+    def __init__(self, text: str, at: int) -> None:
+        self.text = text
+        self.at = at
+        self.end = min(len(text), at + _LONGEST)
+
+    def match(self, pattern: Pattern) -> re.Match[str] | None:
+        match = pattern.match(self.text, self.at, self.end)
+        if match is not None:
+            self.at = match.end()
+        return match
+
+    def skip(self) -> str:
+        """Skip blanks and comments, and return the next character."""
+        self.match(_BLANK)
+        return self.text[self.at : min(self.at + 1, self.end)]
+
+    def value(self, depth: int) -> Any:
+        first = self._single(depth)
+        if isinstance(first, dict | list):
+            return first
+        options = [first]
+        while True:
+            start = self.at
+            if self.match(_OR) is None or self.skip() in ("", ",", "}", "]"):
+                self.at = start
+                break
+            option = self._single(depth)
+            if isinstance(option, dict | list):
+                return option
+            options.append(option)
+        return first if len(options) == 1 else " | ".join(map(str, options))
+
+    def _single(self, depth: int) -> Any:
+        mark = self.skip()
+        if depth > _DEEPEST or mark in ("", ",", "}", "]", ":"):
+            raise _NoJson
+        if mark == "{":
+            return self.object(depth + 1)
+        if mark == "[":
+            return self._array(depth + 1)
+        if (string := self.match(_STRING)) is not None:
+            return next(group for group in string.groups() if group is not None)
+        if (number := self.match(_NUMBER)) is not None:
+            return float(number[0]) if "." in number[0] else int(number[0])
+        bare = self.match(_BARE)
+        if bare is None:
+            raise _NoJson
+        word = bare[0].strip()
+        # Only a mark keeps a value without quotes apart from a plain string.
+        return _LITERALS[word] if word in _LITERALS else f"<{word.strip('<>')}>"
+
+    def object(self, depth: int) -> dict[str, Any]:
+        self.at += 1
+        members: dict[str, Any] = {}
+        while (mark := self.skip()) != "}":
+            if mark == ",":
+                self.at += 1
+            elif self.match(_REST) is not None:
+                members["..."] = None
+            else:
+                name = self.match(_STRING) or self.match(_NAME)
+                if name is None or self.skip() != ":":
+                    raise _NoJson
+                self.at += 1
+                text = next((group for group in name.groups() if group is not None), name[0])
+                members[text.rstrip("?")] = self.value(depth)
+        self.at += 1
+        return members
+
+    def _array(self, depth: int) -> list[Any]:
+        self.at += 1
+        items: list[Any] = []
+        while (mark := self.skip()) != "]":
+            if mark == ",":
+                self.at += 1
+            elif self.match(_REST) is not None:
+                items.append("...")
+            else:
+                items.append(self.value(depth))
+        self.at += 1
+        return items
+
+
+def object_at(text: str, start: int) -> dict[str, Any] | None:
+    """Return the object that begins at an opening brace; None if what follows is not like JSON."""
+    try:
+        return _Reader(text, start).object(0)
+    except _NoJson:
+        return None
+
+
+def opening_brace(text: str, position: int) -> int:
+    """Return where the innermost object around a position begins; -1 if there is none."""
+    depth = 0
+    for at in range(position - 1, max(-1, position - _LONGEST), -1):
+        if text[at] == "}":
+            depth += 1
+        elif text[at] == "{":
+            if not depth:
+                return at
+            depth -= 1
+    return -1

@@ -1,0 +1,216 @@
+"""CD, PR: steps and fragments that repeat one another, and titles whose numbers are out of order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.logic import exclusive
+from workrail_lint.systems.workrail.condition_logic import normal_text
+from workrail_lint.systems.workrail.model.workflow import Condition, StandardStep, Step
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import excerpt, label
+from workrail_lint.systems.workrail.rules.rule_needs import CONDITIONS
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+_SHORT = 24  # a prompt that says little may be repeated
+_WORDS = Pattern(r"[a-z0-9]+")
+
+
+def _lists_of_steps(workflow: WorkflowContext) -> Iterator[Sequence[Step]]:
+    """Yield the steps of the top level, then those of each inline body."""
+    yield workflow.steps
+    for each in workflow.steps:
+        if each.inline:
+            yield each.inline
+
+
+def _compared(condition: Condition | None) -> tuple[str, str] | None:
+    """Return variable and value of a condition that is one comparison with a string."""
+    if condition is None or condition.raw.keys() != {"var", "equals"}:
+        return None
+    if condition.var is None or not isinstance(condition.equals, str):
+        return None
+    return condition.var, normal_text(condition.equals)
+
+
+class ConditionCopied(WorkflowRule):
+    code = "CD061"
+    name = "condition-copied"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step or fragment has the condition of its neighbour, although its title or id names another value."
+    why = (
+        "A condition that was copied and not changed runs both branches for one value and none for the other. Two "
+        "fragments with one condition are info, because they may belong together."
+    )
+    needs = frozenset({CONDITIONS})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for steps in _lists_of_steps(workflow):
+            for first, second in zip(steps, steps[1:], strict=False):
+                other = self._other_value(first.run_condition, second.run_condition, second, workflow)
+                if other is not None and not self._names(first, other):
+                    report(
+                        second.at("runCondition"),
+                        f"{label(second)} has the condition of {label(first)}, but its title says {quoted(other)}, which "
+                        "no condition tests; compare with that",
+                    )
+        for each in workflow.all_steps:
+            if each.kind == "standard" and len(each.prompt_fragments) > 1:
+                self._check_fragments(each, workflow, report)
+
+    def _check_fragments(self, owner: StandardStep, workflow: WorkflowContext, report: Report) -> None:
+        fragments = owner.prompt_fragments
+        for first, second in zip(fragments, fragments[1:], strict=False):
+            if second.when is None or first.when is None or not second.when.raw or first.when.raw != second.when.raw:
+                continue
+            compared = _compared(second.when)
+            untested = self._untested(compared[0], workflow) if compared is not None else []
+            words = {*_WORDS.findall(second.id.lower()), *_WORDS.findall(second.text.lower())}
+            other = next((value for value in untested if words.issuperset(_WORDS.findall(value.lower()))), None)
+            hint = f", but {quoted(second.id)} is about {quoted(other)}" if other is not None else ""
+            report(
+                second.at("when"),
+                f"{label(owner)}: the fragments {quoted(first.id)} and {quoted(second.id)} have the same condition{hint}; "
+                "join them, or correct one",
+                severity=None if other is not None else Severity.INFO,
+            )
+
+    def _other_value(
+        self, first: Condition | None, second: Condition | None, step: Step, workflow: WorkflowContext
+    ) -> str | None:
+        """Return the value that a step's title or id names instead of the one it shares with the step before."""
+        compared = _compared(second)
+        if compared is None or _compared(first) != compared or self._names(step, compared[1]):
+            return None
+        return next((value for value in self._untested(compared[0], workflow) if self._names(step, value)), None)
+
+    @staticmethod
+    def _untested(name: str, workflow: WorkflowContext) -> list[str]:
+        """Return the known values of a variable that no condition compares it with."""
+        domain = workflow.analysis.domain(name)
+        leaves = [use.leaf for use in workflow.analysis.by_name.get(name, ()) if use.leaf is not None]
+        if domain is None or any("equals" not in leaf and "in" not in leaf for leaf in leaves):
+            return []
+        tested = {normal_text(str(value)) for leaf in leaves for value in (leaf.equals, *leaf.in_)}
+        return [value for value in domain.values if isinstance(value, str) and normal_text(value) not in tested]
+
+    @staticmethod
+    def _names(step: Step, value: str) -> bool:
+        """Return whether the title or id of a step has the words of a value."""
+        words = _WORDS.findall(value.lower())
+        known = {*_WORDS.findall(step.title.lower()), *_WORDS.findall(step.id.lower())}
+        return bool(words) and known.issuperset(words)
+
+    def examples(self) -> Iterable[Example]:
+        def shipping(second: str) -> dict[str, Any]:
+            air = step("send-air", title="Send by air", runCondition={"var": "route", "equals": "air"})
+            sea = step("send-sea", title="Send by sea", runCondition={"var": "route", "equals": second})
+            return workflow(step("choose", "Set `route` to `air` or `sea`."), air, sea)
+
+        yield Example(bad=shipping("air"), good=shipping("sea"))
+
+        def packing(second: str) -> dict[str, Any]:
+            fragments = [
+                {"id": "for-air", "when": {"var": "route", "equals": "air"}, "text": "Use light boxes."},
+                {"id": "for-sea", "when": {"var": "route", "equals": second}, "text": "Use strong boxes."},
+            ]
+            return workflow(step("choose", "Set `route` to `air` or `sea`."), step("pack", promptFragments=fragments))
+
+        yield Example(bad=packing("air"), good=packing("sea"))
+
+
+class StepRepeated(WorkflowRule):
+    code = "PR061"
+    name = "step-repeated"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "Two steps have the same prompt and the same condition."
+    why = "The agent does the same work twice, or one of the two was copied and never changed."
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for steps in _lists_of_steps(workflow):
+            seen: dict[tuple[str, str], Step] = {}
+            for each in steps:
+                if each.kind != "standard" or each.calls_template or each.pointer in workflow.loop_of and not each.around:
+                    continue
+                prompt = " ".join(each.prompt_text.split())
+                if len(prompt) < _SHORT:
+                    continue
+                key = prompt, repr((each.raw.get("runCondition"), each.raw.get("promptFragments")))
+                first = seen.setdefault(key, each)
+                if first is not each:
+                    report(
+                        each.pointer,
+                        f"{label(each)} has the prompt and condition of {label(first)}; remove it, or say what is "
+                        "different",
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        def twice(prompt: str) -> dict[str, Any]:
+            return workflow(step("read", "Read the letters and note each question."), step("sort", prompt))
+
+        yield Example(
+            bad=twice("Read the letters and note each question."), good=twice("Sort the questions by how often they come.")
+        )
+
+
+_NUMBERED = Pattern(r"\s*(?:(phase|step|stage|part)\s+)?(\d{1,3})(?:\.(\d{1,3}))?([a-z])?\s*(?:[:.)–—]|- |$)")
+
+
+class TitleNumberOrder(WorkflowRule):
+    code = "PR062"
+    name = "title-number-order"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The numbers in the titles of steps go down or repeat."
+    why = "Agents and people follow the numbers: they take a step for one that was done, or look for one that is missing."
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for steps in _lists_of_steps(workflow):
+            earlier: list[tuple[tuple[int, int, str], Step, str]] = []
+            for each in steps:
+                match = _NUMBERED.match(each.title.lower())
+                if match is None or (each.pointer in workflow.loop_of and each.around is None):
+                    continue
+                kind = match[1] or ""
+                number = int(match[2]), int(match[3] or 0), match[4] or ""
+                clash = next(
+                    (
+                        other
+                        for before, other, sort in reversed(earlier)
+                        if sort == kind
+                        and self._is_out_of_order(before, number, "loop" in (other.kind, each.kind))
+                        and not exclusive(other.run_condition, each.run_condition)
+                    ),
+                    None,
+                )
+                if clash is not None:
+                    report(
+                        each.at("title"),
+                        f"{label(each)}: the title {excerpt(each.title)} comes after {excerpt(clash.title)}; number the "
+                        "steps in their order",
+                    )
+                    break
+                earlier.append((number, each, kind))
+
+    @staticmethod
+    def _is_out_of_order(before: tuple[int, int, str], number: tuple[int, int, str], is_loop: bool) -> bool:
+        """Return whether a number should not come after another. Some write 7a before 7, or share it with a loop."""
+        if before == number:
+            return not is_loop
+        return before > number and (before[:2] != number[:2] or bool(before[2] and number[2]))
+
+    def examples(self) -> Iterable[Example]:
+        def titled(*titles: str) -> dict[str, Any]:
+            return workflow(*[step(f"step-{index}", title=title) for index, title in enumerate(titles)])
+
+        yield Example(
+            bad=titled("Phase 1: Look", "Phase 3: Try", "Phase 2: Plan"),
+            good=titled("Phase 1: Look", "Phase 2: Plan", "Phase 2b: Plan again", "Phase 3: Try"),
+        )
