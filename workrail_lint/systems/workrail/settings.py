@@ -100,6 +100,13 @@ class Settings(RunSettings):
         return self._bundled_ids
 
     @property
+    def own_routine_ids(self) -> frozenset[str]:
+        """The routines of the project's own folder."""
+        if self._catalog is None or self._catalog is self._base_catalog:
+            return frozenset()
+        return frozenset(r.routine_id for r in self._catalog.templates.values()) - self.bundled_ids
+
+    @property
     def bundled_names(self) -> dict[str, str]:
         """The ids of those routines by the name that people see."""
         routines = self.base_catalog.templates.values()

@@ -202,6 +202,7 @@ def _registry_findings(records: dict[str, Any], settings: Settings, complete: bo
         entries,
         bundled_ids=settings.bundled_ids,
         bundled_names=settings.bundled_names if says_names else None,
+        routine_ids=settings.own_routine_ids,
         complete=complete,
     )
     if settings.parity:

@@ -89,16 +89,18 @@ def registry_findings(
     *,
     bundled_ids: Collection[str] = (),
     bundled_names: Mapping[str, str] | None = None,
+    routine_ids: Collection[str] = (),
     complete: bool = False,
 ) -> dict[str, list[Finding]]:
     """The findings by path, for the paths that have any.
 
     `bundled_ids` are workflows and routines that come with the engine and need not be among the entries, and
-    `bundled_names` the ids of some of them by the name that people see.
+    `bundled_names` the ids of some of them by the name that people see. `routine_ids` are in the project's folder of
+    routines, which need not be among the entries either.
     `complete` says that the entries are all workflows there are: only then a missing target is an error, and
     only then the engine's registry validation would say the same.
     """
-    registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, complete)
+    registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, frozenset(routine_ids), complete)
     findings: dict[str, list[Finding]] = {}
     for path, finding in registry.findings():
         finding.path = path
@@ -142,18 +144,30 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
 
 class _Registry:
     def __init__(
-        self, entries: list[Entry], bundled_ids: frozenset[str], bundled_names: Mapping[str, str], complete: bool
+        self,
+        entries: list[Entry],
+        bundled_ids: frozenset[str],
+        bundled_names: Mapping[str, str],
+        routine_ids: frozenset[str],
+        complete: bool,
     ) -> None:
         self.entries = entries
         names = {**bundled_names, **{entry.name: entry.id for entry in entries if entry.name}}
         self.ids_by_name = {_plain_name(name): ident for name, ident in names.items()}
         self.complete = complete
+        self.routines = routine_ids
         self.bundled = bundled_ids | {entry.id for entry in entries if entry.source_kind == "bundled"}
         self.has_bundled_source = any(entry.source_kind == "bundled" for entry in entries)
         self._suggestions: dict[str, str | None] = {}
         self.by_id: dict[str, list[Entry]] = {}
         self.nodes: dict[str, set[_Node]] = {}
         self.discovered = {entry.id for entry in entries if entry.is_discovered}
+        # What a run finds: not examples, and not a reserved id outside the engine's own source.
+        self.startable = {
+            entry.id
+            for entry in entries
+            if entry.is_discovered and (entry.source_kind == "bundled" or not identity.is_reserved(entry.id))
+        }
         for entry in entries:
             self.by_id.setdefault(entry.id, []).append(entry)
             self.nodes.setdefault(entry.id, set()).add(entry.node)
@@ -221,7 +235,8 @@ class _Registry:
             text = f"the workflow {quoted(entry.id)} delegates to itself; name another workflow"
             return self._finding("delegation-self", pointer, text)
         if target not in self.by_id:
-            return None if target in self.bundled else self._unknown(entry, pointer, target)
+            is_known = target in self.bundled or target in self.routines
+            return None if is_known else self._unknown(entry, pointer, target)
         if entry.is_discovered and target not in self.discovered and target not in self.bundled:
             text = f"the workflow {quoted(target)} is in a folder named examples, where no run finds it; move it"
             return self._not_found(pointer, target, text)
@@ -248,11 +263,11 @@ class _Registry:
                 text = f"workflows are started by id, not by name; write {quoted(ident)} instead of {quoted(target)}"
             else:
                 text = f"workflow {quoted(target)} was not found in the checked folders"
-        elif target in self.by_id or target in self.bundled:
+        elif target in self.by_id or target in self.bundled or target in self.routines:
             return None
         else:
             bundled = f"{identity.RESERVED_NAMESPACE}.{target}"  # what most of them are called by mistake
-            is_near = bundled in self.by_id or bundled in self.bundled
+            is_near = bundled in self.startable or bundled in self.bundled
             suggestion = bundled if is_near else self._nearest(target)
             hint = f"; did you mean {quoted(suggestion)}?" if suggestion not in (None, entry.id) else ""
             text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
@@ -285,7 +300,7 @@ class _Registry:
     def _nearest(self, target: str) -> str | None:
         """The id that was probably meant. Among very many the look would take longer than it helps."""
         if target not in self._suggestions:
-            known = sorted(self.by_id.keys() | self.bundled)
+            known = sorted(self.startable | self.bundled | self.routines)
             self._suggestions[target] = nearest_id(target, known) if len(known) <= _MANY else None
         return self._suggestions[target]
 

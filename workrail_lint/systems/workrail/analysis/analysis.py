@@ -163,6 +163,10 @@ class Analysis:
         """Return whether the engine or a known caller sets the variable."""
         return name in _GIVEN or name in self._given or name.startswith(_GIVEN_PREFIX)
 
+    def is_given_at_start(self, name: str) -> bool:
+        """Return whether the engine or the caller sets the variable before the first step."""
+        return self.is_given(name) or any(setter.step is None for setter in self.each_setter(name))
+
     def given(self, name: str) -> Definition | None:
         if not self.is_given(name):
             return None

@@ -118,7 +118,7 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     if is_plain_word(text[start:end]) and not _is_marked(text, line_start, start, before, after):
         return None
     rest = after.lstrip(_CLOSING)
-    clause, braced = _clause(before[_sentence_start(before) :])
+    clause, braced = _clause(before[sentence_start(before) :])
     if braced:
         fenced = before.endswith('"') and after.startswith('"') and rest.lstrip().startswith(":")
         if fenced and _in_fence(text, start):
@@ -141,10 +141,11 @@ def sentence_at(text: str, start: int, end: int) -> str:
         before = before[:-8]
     match = _SENTENCE_END.search(after)
     stop = len(after) if match is None else match.start() + 1
-    return (before[_sentence_start(before) :] + text[start:end] + after[:stop]).strip()
+    return (before[sentence_start(before) :] + text[start:end] + after[:stop]).strip()
 
 
-def _sentence_start(before: str) -> int:
+def sentence_start(before: str) -> int:
+    """Return where the last sentence of a text begins."""
     # Printable text has no other space than the plain one.
     if before.isprintable() and not (". " in before or "; " in before or "! " in before or "? " in before):
         return 0

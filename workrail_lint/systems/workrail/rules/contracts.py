@@ -66,7 +66,7 @@ class ContractNotSatisfiable(ContractRule):
     summary = "A step has an output contract that the engine can't validate."
     why = (
         "The workflow compiles, but no artifact ever satisfies such a contract: the run stays at the step, or an "
-        "optional artifact can only be omitted (KD-30). Assessments are validated through `assessmentRefs` instead."
+        "optional artifact can only be omitted (engine defect KD-30). Assessments are validated through `assessmentRefs` instead."
     )
     fix = "Use `assessmentRefs` with the declared assessment."
     needs = frozenset({"outputContract", "synthesis"})

@@ -33,6 +33,7 @@ from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace
 
 _LONGEST_EXPANDED = 128
+_NAMESPACE = "project"  # for an id without one
 
 
 # ------------------------------------------------------------------------------------------ workflow ids
@@ -46,6 +47,13 @@ def _short_segment(ident: str) -> str | None:
     return next(segment for segment in segments if len(segment) == 1)
 
 
+def _valid_id(ident: str) -> str | None:
+    """Return the id in valid characters, with a namespace; None where that is still not an id that anyone may use."""
+    plain = re.sub(r"[^a-z0-9_.-]", "_", ident.lower())
+    candidate = plain if "." in plain else f"{_NAMESPACE}.{plain}"
+    return candidate if identity.is_valid(candidate) and not identity.is_reserved(candidate) else None
+
+
 class WorkflowIdPattern(WorkflowRule):
     code = "ID001"
     name = "workflow-id-pattern"
@@ -53,7 +61,7 @@ class WorkflowIdPattern(WorkflowRule):
     origin = "schema"
     summary = "The workflow id has invalid characters or an invalid form."
     why = "Ids are used as keys and in file names, so the engine rejects any other form."
-    fix = "Write the id in lower case, with `_` instead of every invalid character."
+    fix = "Write the id in lower case, with `_` instead of every invalid character and with a namespace."
     describes = (("Workflow", "pattern", "id"),)
     bad = {"id": "Demo.Flow"}
     good = {"id": "demo.flow"}
@@ -62,8 +70,7 @@ class WorkflowIdPattern(WorkflowRule):
         ident = str(violation.value)
         if ident.count(".") > 1 or _short_segment(ident) is not None:
             return None
-        candidate = re.sub(r"[^a-z0-9_.-]", "_", ident.lower())
-        suggestion = candidate if identity.is_valid(candidate) else None
+        suggestion = _valid_id(ident)
         message = (
             f"workflow id {shown(ident)} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, "
             f"_ or -{did_you_mean(suggestion)}"

@@ -195,12 +195,9 @@ class LoopSourceLoopIdMismatch(LoopRule):
     summary = "The `conditionSource` of a loop has no `loopId`, or one that is not the loop's id."
     why = (
         "A decision applies to the loop it names, by the id of the loop step. If a prompt tells the agent another id, "
-        "its decisions are rejected; as long as no prompt does, this is only advice."
+        "its decisions are rejected. As long as no prompt does, and on the public engine, it is only advice."
     )
     fix = "Set `loopId` to the loop's id."
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return not workflow.engine  # the public engine ignores loopId
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         written = _authored_artifact(loop)
@@ -208,6 +205,8 @@ class LoopSourceLoopIdMismatch(LoopRule):
             return
         title = f"set loopId to {quoted(loop.id)}"
         if written.loop_id is None:
+            if workflow.engine:
+                return  # the public engine ignores loopId
             report(
                 written.pointer,
                 f"loop {quoted(loop.id)}: conditionSource has no loopId; add {quoted(loop.id)}",
@@ -221,7 +220,7 @@ class LoopSourceLoopIdMismatch(LoopRule):
         report(
             written.at("loopId"),
             f"loop {quoted(loop.id)}: loopId of conditionSource is {quoted(other)}; use {quoted(loop.id)}{also}",
-            severity=Severity.WARNING if using else Severity.INFO,
+            severity=Severity.WARNING if using and not workflow.engine else Severity.INFO,
             fix=unsafe(title, Replace(written.at("loopId"), loop.id)),
         )
 
@@ -256,7 +255,7 @@ class LoopNoExitStep(WorkflowRule):
     summary = "A loop waits for a loop-control artifact, but no step of its body has that contract."
     why = (
         "Without a decision the loop continues. On the public engine no step asks for one, so the loop always runs to "
-        "`maxIterations`. Only our profile `locked` adds a decision step to the body."
+        "`maxIterations`. Only a run of `workrail-test` with `--profile locked` adds a decision step to the body."
     )
     needs = frozenset({LOOP})
 
@@ -267,7 +266,7 @@ class LoopNoExitStep(WorkflowRule):
             report(
                 loop.at("loop", "conditionSource"),
                 f"loop {quoted(loop.id)}: no body step has the contract {LOOP_CONTROL}, so on the public engine the "
-                "loop always runs to maxIterations (only profile locked adds a decision step); add the contract to "
+                "loop always runs to maxIterations; add the contract to "
                 "the last step",
             )
 

@@ -22,7 +22,7 @@ from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFr
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, listing, text_at, value_at
-from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT
+from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT, variables
 
 _NEAR = MAX_PROMPT * 9 // 10
 
@@ -585,14 +585,27 @@ SUBSTITUTED_FIELDS = (
     "synthesis",
 )
 _NEVER = ("agentRole", "guidance")
-_BRACES = Pattern(r"(?<!\{)\{\{([^{}]+)\}\}(?!\})")
+# Not `${{ … }}`, an expression of a CI system.
+_BRACES = Pattern(r"(?<![{$])\{\{([^{}]+)\}\}(?!\})")
+_FOREIGN = ("wr.", ".")  # builtins, and fields in the output format of command-line tools, as in {{.Names}}
+_DIAGRAM = Pattern(r"(?:```|~~~)\s*mermaid\b.*?(?:```|~~~|\Z)", re.DOTALL)
 _PATH = Pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 def _tokens(text: Text, fields: tuple[str, ...]) -> Iterable[re.Match[str]]:
+    """Return the double braces of a text, without those that belong to another language."""
     if "{{" not in text.text or text.field not in fields:
         return ()
-    return (match for match in _BRACES.finditer(text.text) if not js.trim(match[1]).lower().startswith("wr."))
+    diagrams = [match.span() for match in _DIAGRAM.finditer(text.text)] if "mermaid" in text.text else []
+    return (
+        match
+        for match in _BRACES.finditer(text.text)
+        if not js.trim(match[1]).lower().startswith(_FOREIGN) and not _is_within(match.start(), diagrams)
+    )
+
+
+def _is_within(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in spans)
 
 
 def _verb(tokens: Collection[str]) -> str:
@@ -628,6 +641,11 @@ class ContextTokenSpaced(WorkflowRule):
             )
 
 
+_SHOWN_TOKENS = 3
+_CHOICE = Pattern(r"\?[^:{}]*:|#(?:if|unless)\b|\|\||&&|\bif\b")
+_FIRST_NAME = Pattern(r"[A-Za-z_]\w*")
+
+
 class ContextTokenExpression(WorkflowRule):
     code = "PR014"
     name = "context-token-expression"
@@ -648,11 +666,30 @@ class ContextTokenExpression(WorkflowRule):
             if (name := js.trim(match[1])) and not _PATH.fullmatch(name)
         ]
         if odd:
+            shown = dict.fromkeys(odd)
+            more = (
+                f" and {counted(len(shown) - _SHOWN_TOKENS, 'other expression')}" if len(shown) > _SHOWN_TOKENS else ""
+            )
             report(
                 text.pointer,
-                f"{label(step)}: the engine can't evaluate {listing(dict.fromkeys(odd))}, so the agent sees the text "
-                "literally; let an earlier step set a context variable and use its name",
+                f"{label(step)}: the engine can't evaluate {', '.join(map(excerpt, list(shown)[:_SHOWN_TOKENS]))}{more}, "
+                f"so the agent sees the text literally; {self._remedy(odd[0], text, step)}",
             )
+
+    @staticmethod
+    def _remedy(token: str, text: Text, step: Step) -> str:
+        """Return what to write instead of an expression."""
+        if text.field in _NEVER:
+            return f"`{text.field}` shows no values at all; say it in the prompt"
+        if _CHOICE.search(token):
+            return "write each variant as an item of `promptFragments` with its condition in `when`"
+        name = _FIRST_NAME.search(token)
+        if step.around is not None and name is not None and name[0] in variables(step.around):
+            return (
+                f"`{name[0]}` is a variable of loop {quoted(step.around.id)}, so use it as it is (`iterationVar` counts "
+                "from 1, `indexVar` from 0)"
+            )
+        return "let an earlier step set a context variable and use its name"
 
 
 class ContextTokenField(WorkflowRule):

@@ -237,13 +237,19 @@ class MetaGuidancePseudoCode(WorkflowRule):
     good = {"metaGuidance": ["Go deep when the change touches more than two modules."]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for index, item in numbered(workflow.model.meta_guidance):
-            match = _CODE.search(item) if self._may_be_code(item) else None
-            if match is not None:
-                report(
-                    f"/metaGuidance/{index}",
-                    f"metaGuidance[{index}] contains code ({excerpt(match[0])}), which nothing runs; write plain text",
-                )
+        code = [
+            (index, match[0])
+            for index, item in numbered(workflow.model.meta_guidance)
+            if self._may_be_code(item) and (match := _CODE.search(item))
+        ]
+        if code:
+            index, first = code[0]
+            more = f" and {counted(len(code) - 1, 'other item')}" if len(code) > 1 else ""
+            report(
+                f"/metaGuidance/{index}",
+                f"metaGuidance[{index}]{more} {'contain' if more else 'contains'} code ({excerpt(first)}), which "
+                "nothing runs; write plain text",
+            )
 
     @staticmethod
     def _may_be_code(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import chain, count
 from typing import Any
@@ -335,11 +336,21 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if "{" not in text.text or text.field not in ("guidance", "agentRole", "fragment", "metaGuidance"):
             return
-        names = [match[0] for match in _NAME.finditer(text.text)]
+        names = [match[0] for match in _NAME.finditer(text.text) if self._is_argument(match, workflow)]
         if names:
             where = f"{label(step)}: " if step else ""
             advice = "use it in `prompt` or `title`"
             report(text.pointer, f"{where}{excerpt(names[0])} is not replaced in `{text.field}`; {advice}")
+
+    @staticmethod
+    def _is_argument(match: re.Match[str], workflow: WorkflowContext) -> bool:
+        """Return whether braces name an argument; in a command, only those that a prompt or title uses too."""
+        before = match.string[: match.start()]
+        line = before.rpartition("\n")[2]
+        is_command = before.count("```") % 2 == 1 or line.count("`") % 2 == 1 or line.endswith("$")
+        if not is_command or match.string[match.start() - 1 : match.end() + 1] == f"`{match[0]}`":
+            return True
+        return any(match[0] in text for step in workflow.all_steps for text in (step.title, step.prompt_text))
 
 
 class RoutineTemplateCollision(RoutineRule):

@@ -178,7 +178,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
     summary = "A step has `verification`, `audit` or `synthesis`, and the public engine can't show the generated step."
     why = (
         "The public engine looks for the prompt of the generated step in the source file, finds nothing and stops with "
-        '`prompt_render_failed` (KD-02). Runs of `workrail-test` are not affected, so with `target = "ir"` it is info.'
+        '`prompt_render_failed` (engine defect KD-02). Runs of `workrail-test` are fine, so with `target = "ir"` it is info.'
     )
     fix = "Replace the blocks with explicit steps, once everything they show is in their prompts."
     needs = frozenset({"verification", "audit", "synthesis"})
