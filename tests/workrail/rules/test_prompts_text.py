@@ -375,9 +375,16 @@ def test_guidance_of_a_loop_is_for_the_schema_to_refuse() -> None:
     assert lint(prompt_parts.GuidanceNotDelivered, workflow({**loop(), "guidance": ["Prefer evidence."]})) == []
 
 
-@pytest.mark.parametrize(("item", "fixable"), [('Emit {"kind": "x"}.', False), ("Mind {{name}}.", True)])
-def test_braces_are_not_moved_into_the_prompt_of_a_routine(item: str, fixable: bool) -> None:
+@pytest.mark.parametrize(("item", "fixable"), [('Emit {"kind": "x"}.', True), ("Mind {{name}}.", False)])
+def test_braces_that_mean_something_in_a_prompt_are_not_moved(item: str, fixable: bool) -> None:
     document = workflow(step(guidance=[item]))
     (plain,) = lint(prompt_parts.GuidanceNotDelivered, document)
     (routine,) = lint(prompt_parts.GuidanceNotDelivered, document, is_routine=True)
-    assert (plain.fix is not None, routine.fix is not None) == (True, fixable)
+    assert (plain.fix is not None, routine.fix is not None) == (fixable, False)
+
+
+def test_guidance_that_a_rule_would_object_to_is_not_moved() -> None:
+    document = workflow(step(guidance=["Then call `workflow_next`."]))
+    (finding,) = lint(prompt_parts.GuidanceNotDelivered, document)
+    assert finding.fix is not None
+    assert finding.fix.operations == ()

@@ -68,6 +68,17 @@ _PREPOSITION = Pattern(
 _JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
 _VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
+_CALLERS = ("caller", "coordinator", "trigger", "dispatcher", "parent workflow", "delegating workflow", "the gate")
+_PROVIDED = Pattern(
+    r"\b(?:provided|passed|supplied|given|injected|sent|set)\s+(?:in\s+|to\s+you\s+)?by\s+(?:the|its|a|your)\s+"
+    r"(?:calling\s+|parent\s+|delegating\s+)?(?:caller|coordinator|trigger|dispatcher|workflow|gate)\b",
+    re.IGNORECASE,
+)
+_PROVIDES = Pattern(
+    r"\b(?:caller|coordinator|trigger|dispatcher|(?:parent|delegating|calling)\s+workflow|gate)\s+(?:\w+\s+)?"
+    r"(?:provides|passes|supplies|gives|injects|sends|sets)\b",
+    re.IGNORECASE,
+)
 _CLOSING = "`'\"*_"
 _BETWEEN = " `'\"*:"  # a verb and its name, where no word is
 _BULLETS = ("-", "*", "+", "•")
@@ -130,6 +141,14 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     if role in (STATED, LISTED) and has_any(clause, _NEGATIONS) and _NEGATED.search(clause):
         role = MENTIONED
     return _tuple(Reading, (role, kind))
+
+
+def comes_from_caller(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence says that whoever starts the workflow provides the variable it names."""
+    if not any(map(text.__contains__, _CALLERS)):
+        return False
+    sentence = sentence_at(text, start, end)
+    return _PROVIDED.search(sentence) is not None or _PROVIDES.search(sentence) is not None
 
 
 def sentence_at(text: str, start: int, end: int) -> str:

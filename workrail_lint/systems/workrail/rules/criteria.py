@@ -282,20 +282,26 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
     summary = "The agent does not see validation criteria that are a list until it fails them."
     why = (
         f"The engine adds up to {_SURFACED_MOST} `contains`, `regex` and `length` rules of an `and` to the prompt as "
-        "requirements, but none of a list (engine defect KD-35)."
+        "requirements, but none of a list (engine defect KD-35). On the other hand, it never shows the messages of an "
+        "`and`."
     )
-    fix = "Wrap the list in an `and`."
     bad = {"type": "contains", "value": "## Findings", "message": "List the findings."}
     good = {"and": [{"type": "contains", "value": "## Findings", "message": "List the findings."}]}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        if criteria.is_list and any(rule.type in _SURFACED for rule in criteria.rules):
+        prompt = criteria.step.prompt_text
+        hidden = [rule for rule in criteria.rules if rule.type in _SURFACED and not self._is_said(rule, prompt)]
+        if criteria.is_list and hidden:
             report(
                 criteria.pointer,
-                f"{label(criteria.step)}: the agent sees these rules only after failing; wrap them in "
-                '{"and": […]} to show them up front',
-                fix=unsafe("wrap the list in an 'and'", Replace(criteria.pointer, {"and": criteria.raw})),
+                f"{label(criteria.step)}: the agent sees these rules only after failing; say in the prompt what they "
+                "require",
             )
+
+    @staticmethod
+    def _is_said(rule: ValidationRule, prompt: str) -> bool:
+        """Return whether the prompt has what a rule asks for, or its message."""
+        return any(text and text in prompt for text in (rule.value, rule.message))
 
 
 class CriteriaCompositionHidesMessages(CriteriaRule):

@@ -12,7 +12,6 @@ from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.model.workflow import (
     FunctionDefinition,
     FunctionParameter,
@@ -243,22 +242,22 @@ class FunctionReferenceUnknown(FunctionRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         nowhere: dict[str, list[str]] = {}  # places by name
-        for step in workflow.all_steps:
-            if step.kind != "standard" or not step.function_references or step.calls_template:
+        for user in workflow.all_steps:
+            if user.kind != "standard" or not user.function_references or user.calls_template:
                 continue
-            visible = self._visible(step, workflow)
-            for index, reference in numbered(step.function_references):
+            visible = self._visible(user, workflow)
+            for index, reference in numbered(user.function_references):
                 name = reference.removesuffix("()")
                 if not name or name in visible:
                     continue
                 suggestion = nearest(name, visible)
-                place = step.at("functionReferences", index)
+                place = user.at("functionReferences", index)
                 if suggestion is None:
                     nowhere.setdefault(name, []).append(place)
                     continue
                 report(
                     place,
-                    f"{label(step)}: unknown function {quoted(name)}; did you mean {quoted(suggestion)}?",
+                    f"{label(user)}: unknown function {quoted(name)}; did you mean {quoted(suggestion)}?",
                     fix=unsafe(f"use {quoted(suggestion)}", Replace(place, f"{suggestion}()")),
                 )
         if nowhere:
@@ -299,7 +298,8 @@ class FunctionReferenceFiltered(FunctionRule):
     summary = "A step has `functionReferences`, so a resumed run shows no function definitions."
     why = (
         "The engine compares `name()` with `name`, so no reference ever matches and the recovery prompt omits all "
-        "definitions (engine defect KD-09). Without references it shows all of them. Repeat important details in the prompt."
+        "definitions (engine defect KD-09). Without references it shows all of them. Repeat important details in the "
+        "prompt."
     )
     needs = frozenset({"functionReferences"})
 

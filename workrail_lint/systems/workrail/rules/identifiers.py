@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.prose import label, mentions
 from workrail_lint.systems.workrail.rules.rule_needs import (
     PLAIN_ID,
     RESERVED_ID,
@@ -139,7 +139,7 @@ class WorkflowIdReserved(WorkflowRule):
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
         message = f"id {quoted(workflow.id)} is reserved: only bundled workflows can use the namespace wr"
-        _report_rename(report, message, suggestion)
+        _report_rename(workflow, report, message, suggestion)
 
 
 class WorkflowIdLegacy(WorkflowRule):
@@ -160,7 +160,7 @@ class WorkflowIdLegacy(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         message = f"id {quoted(workflow.id)} has no namespace"
-        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
+        _report_rename(workflow, report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(id="project.my_flow")
@@ -182,7 +182,7 @@ class WorkflowIdLegacyNew(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         message = f"id {quoted(workflow.id)} of a new workflow has no namespace"
-        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
+        _report_rename(workflow, report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(id="project.my_flow")
@@ -198,12 +198,16 @@ def _is_legacy(workflow: WorkflowContext) -> bool:
     return not (workflow.is_routine and ident.startswith("routine-"))
 
 
-def _report_rename(report: Report, message: str, suggestion: str | None) -> None:
+def _report_rename(workflow: WorkflowContext, report: Report, message: str, suggestion: str | None) -> None:
     if suggestion is None:
         report("/id", message)
-    else:
-        fix = unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
-        report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
+        return
+    texts = [*workflow.top_texts, *(text for each in workflow.all_steps for text in each.texts)]
+    # A text that names the workflow would name one that is gone, and a workflow for tests is known by its id.
+    is_named = any(mentions(text.text, workflow.id) for text in texts)
+    fix = None if is_named or identity.is_test(workflow.id) else Replace("/id", suggestion)
+    title = f"rename it to {suggestion}"
+    report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix and unsafe(title, fix))
 
 
 # ------------------------------------------------------------------------------------------------- steps

@@ -17,6 +17,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     ARTIFACT,
     CONTEXT,
     LOOP,
+    MAX_PROMPT,
     artifact_source,
     decided_by,
     decisions,
@@ -28,6 +29,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     synthesis_decision,
 )
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules.variable_verdicts import in_words
 
 _OTHER_CHECKS = ("outputContract", "assessmentRefs", "validationCriteria", "runCondition")
 _AGAIN = {"var": "openFindings", "gt": 0}
@@ -72,24 +74,44 @@ class LoopContextControlled(LoopRule):
             return None
         if loop.body_id is not None and not only_user(loop, workflow):
             return None
+        says = self._decision(loop, body[-1].prompt)
+        if says is None:
+            return None
         pointer = loop.at("loop", member)
         operations: list[Operation] = [Replace(pointer, artifact_source(loop.id))]
         if member == "condition":
             operations.append(Rename(pointer, "conditionSource"))
         if loop.loop.type == "until":
             operations.append(Replace(loop.at("loop", "type"), "while"))
+        operations.append(Replace(body[-1].at("prompt"), says))
         operations.append(Insert(body[-1].pointer, "outputContract", None, {"contractRef": LOOP_CONTROL}))
-        return unsafe("let a loop-control artifact decide", *operations)
+        return unsafe("let a loop-control artifact decide, and say in the prompt when to stop", *operations)
+
+    @staticmethod
+    def _decision(loop: LoopStep, prompt: str | None) -> str | None:
+        """Return the prompt with the condition in words; None where they can't say all of it."""
+        source = loop.loop.condition_source
+        by_variable = source is not None and source.kind == "context_variable"
+        condition = source.condition if source is not None and by_variable else loop.loop.condition
+        words = in_words(condition)
+        if not prompt or "…" in words or "{" in words:
+            return None
+        first, other = ("stop", "continue") if loop.loop.type == "until" else ("continue", "stop")
+        text = f"{prompt.rstrip()}\n\nSubmit a wr.loop_control artifact: `{first}` if {words}, else `{other}`."
+        return text if len(text) <= MAX_PROMPT else None
 
     def examples(self) -> Iterable[Example]:
-        review = step("review", "Review the change and count the open findings: continue above 0, else stop.")
-        decides = {**review, "outputContract": {"contractRef": LOOP_CONTROL}}
+        review = step("review", "Review the change and count the open findings in `openFindings`.")
+        asks = "\n\nSubmit a wr.loop_control artifact: `continue` if openFindings is greater than 0, else `stop`."
+        decides = {**review, "prompt": review["prompt"] + asks, "outputContract": {"contractRef": LOOP_CONTROL}}
         legacy = loop(review, type="while", count=..., maxIterations=3, condition=_AGAIN)
         good = workflow(controlled_loop(decides))
         yield Example(bad=workflow(legacy), good=good, fixed=good)
         until = {"kind": "context_variable", "condition": {"var": "openFindings", "equals": 0}}
         written = loop(review, type="until", count=..., maxIterations=3, conditionSource=until)
-        yield Example(bad=workflow(written), good=good, fixed=good)
+        stops = asks.replace("continue", "stop").replace("greater than 0, else `stop`", "'0', else `continue`")
+        ends = {**decides, "prompt": review["prompt"] + stops}
+        yield Example(bad=workflow(written), good=good, fixed=workflow(controlled_loop(ends)))
 
 
 class LoopConditionShadowed(LoopRule):

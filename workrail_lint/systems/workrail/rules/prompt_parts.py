@@ -23,6 +23,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, listing, text_at, value_at
 from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT, variables
+from workrail_lint.systems.workrail.rules.verified_fix import verified
 
 _NEAR = MAX_PROMPT * 9 // 10
 
@@ -334,15 +335,15 @@ class GuidanceNotDelivered(FragmentRule):
         report(
             "/metaGuidance" if has_meta else steps[0].at("guidance"),
             f"{where}the engine never sends {listed(members)} to the agent; move what matters into the prompts",
-            fix=unsafe("move the guidance into the prompts", *operations) if operations else None,
+            fix=verified("move the guidance into the prompts", operations, workflow) if operations else None,
             on_name=True,
         )
 
     @staticmethod
     def _moved(step: StandardStep, items: list[str], workflow: WorkflowContext) -> Fix | None:
         """Return the guidance as bullets after the prompt, or as constraints of its blocks."""
-        if any("{{" in item and "wr." in item.lower() for item in items):
-            return None  # a token that had no effect there would be resolved in a prompt
+        if any("{{" in item for item in items):
+            return None  # a token that had no effect there would be replaced in a prompt
         if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
             return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
         operations: list[Operation] = []
@@ -621,8 +622,8 @@ class ContextTokenSpaced(WorkflowRule):
     why = "The engine replaces only tokens without whitespace; the agent sees this one literally."
     fix = "Remove the whitespace."
     words = ("{{",)
-    bad = {"prompt": "Greet {{ user }} by name."}
-    good = {"prompt": "Greet {{user}} by name."}
+    bad = {"steps": [{"prompt": "Ask for the name; set `user`."}, {"id": "greet", "prompt": "Greet {{ user }}."}]}
+    good = {"steps": [{"prompt": "Ask for the name; set `user`."}, {"id": "greet", "prompt": "Greet {{user}}."}]}
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
@@ -637,8 +638,16 @@ class ContextTokenSpaced(WorkflowRule):
                 text.pointer,
                 f"{label(step)}: {listing(spaced)} {_verb(spaced)} not replaced with the context value; remove the "
                 "spaces",
-                fix=unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items())),
+                fix=self._closed_up(spaced, text, step, workflow),
             )
+
+    @staticmethod
+    def _closed_up(spaced: dict[str, str], text: Text, step: Step, workflow: WorkflowContext) -> Fix | None:
+        """Return the fix; none where a token would then show that its variable is unset."""
+        names = {new[2:-2].partition(".")[0] for new in spaced.values()}
+        if not all(workflow.analysis.is_known_at(name, step.pointer) for name in names):
+            return None
+        return unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items()))
 
 
 _SHOWN_TOKENS = 3
@@ -667,13 +676,14 @@ class ContextTokenExpression(WorkflowRule):
         ]
         if odd:
             shown = dict.fromkeys(odd)
+            first = ", ".join(map(excerpt, list(shown)[:_SHOWN_TOKENS]))
             more = (
                 f" and {counted(len(shown) - _SHOWN_TOKENS, 'other expression')}" if len(shown) > _SHOWN_TOKENS else ""
             )
             report(
                 text.pointer,
-                f"{label(step)}: the engine can't evaluate {', '.join(map(excerpt, list(shown)[:_SHOWN_TOKENS]))}{more}, "
-                f"so the agent sees the text literally; {self._remedy(odd[0], text, step)}",
+                f"{label(step)}: the engine can't evaluate {first}{more}, so the agent sees the text literally; "
+                f"{self._remedy(odd[0], text, step)}",
             )
 
     @staticmethod
@@ -686,8 +696,8 @@ class ContextTokenExpression(WorkflowRule):
         name = _FIRST_NAME.search(token)
         if step.around is not None and name is not None and name[0] in variables(step.around):
             return (
-                f"`{name[0]}` is a variable of loop {quoted(step.around.id)}, so use it as it is (`iterationVar` counts "
-                "from 1, `indexVar` from 0)"
+                f"`{name[0]}` is a variable of loop {quoted(step.around.id)}, so use it as it is (`iterationVar` "
+                "counts from 1, `indexVar` from 0)"
             )
         return "let an earlier step set a context variable and use its name"
 

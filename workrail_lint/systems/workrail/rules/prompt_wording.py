@@ -412,7 +412,7 @@ class NumberedTwice(WorkflowRule):
         report(
             replacements[0].pointer,
             f"{steps[0]}: this item has its own number, and the engine adds another{also}; remove the number",
-            fix=unsafe("remove the numbers", *replacements),
+            fix=unsafe("remove the numbers before the items", *replacements),
         )
 
 

@@ -515,7 +515,7 @@ class ExtensionPointUnused(WorkflowRule):
                 point.at("slotId"),
                 f"no prompt uses the slot {quoted(slot)}; {advice}",
                 # A token that means the slot must be corrected, and needs the declaration.
-                fix=unsafe("remove the extension point", Remove(place))
+                fix=unsafe(f"remove the extension point {quoted(slot)}", Remove(place))
                 if all_understood and not strays and not meant
                 else None,
             )
