@@ -260,3 +260,79 @@ def test_an_approval_stays_before_the_act() -> None:
 def test_messages_have_no_numbers_of_engine_defects() -> None:
     document = workflow(step(prompt="Work towards {{goal}}."), parallel(), loop(decision()), metricsProfile="research")
     assert not [finding.message for finding in findings(document) if "KD-" in finding.message]
+
+
+# Wrong types and unknown members
+
+
+@pytest.mark.parametrize(
+    ("members", "form", "fixed"),
+    [
+        (
+            {"outputContract": "wr.contracts.review_verdict"},
+            '`{"contractRef": "wr.contracts.review_verdict"}`',
+            {"contractRef": "wr.contracts.review_verdict"},
+        ),
+        ({"guidance": "Read first."}, '`["Read first."]`', ["Read first."]),
+        ({"notesOptional": "true"}, "`true`", True),
+        (
+            {"prompt": ["Read it.", "Say what it does."]},
+            '`"Read it.\\nSay what it does."`',
+            "Read it.\nSay what it does.",
+        ),
+        (
+            {"runCondition": "context.depth === 'deep'"},
+            '`{"var": "depth", "equals": "deep"}`',
+            {"var": "depth", "equals": "deep"},
+        ),
+        ({"runCondition": "score >= 3"}, '`{"var": "score", "gte": 3}`', {"var": "score", "gte": 3}),
+        ({"runCondition": "depth is deep"}, '`{"var": "name", "equals": "value"}`', None),
+        ({"outputContract": "a verdict"}, '`{"contractRef": "wr.contracts.review_verdict"}`', None),
+        ({"validationCriteria": "must name a file"}, '`[{"type": "contains", "value": "…", "message": "…"}]`', None),
+    ],
+)
+def test_a_wrong_type_shows_the_right_form(members: dict[str, Any], form: str, fixed: Any) -> None:
+    [finding] = [each for each in findings(workflow(step(**members))) if each.code == "SC003"]
+    assert finding.message.endswith(f"write {form}")
+    operations = finding.fix.operations if finding.fix is not None else ()
+    assert [getattr(each, "value", None) for each in operations] == ([] if fixed is None else [fixed])
+
+
+@pytest.mark.parametrize(
+    ("member", "where"),
+    [
+        ("outputRequired", "inside `promptBlocks`"),
+        ("contractRef", "inside `outputContract`"),
+        ("templateId", "inside `templateCall`"),
+        ("maxIterations", "inside `loop` of a loop step"),
+        ("text", "in an item of `promptFragments`"),
+    ],
+)
+def test_an_unknown_member_says_where_it_belongs(member: str, where: str) -> None:
+    [message] = of("SC001", workflow(step(**{member: "x"})))
+    assert message.endswith(f"it belongs {where}")
+
+
+def test_a_duplicate_id_names_the_other_step_and_its_line() -> None:
+    _, message = of("ID008", workflow(step("plan", title="Plan it"), step("plan", title="Plan again")))
+    assert message.endswith("step number 1 'Plan it' has the same id (line 13)")
+
+
+# Places
+
+
+def test_a_finding_in_a_long_prompt_points_at_the_words() -> None:
+    filler = 'Read "all" of the code, then say what it does. ' * 8
+    text = (
+        json.dumps(workflow(step(), step("dig", f"{filler}Ask the owner of {{{{gadget}}}}. {filler}")), indent=2) + "\n"
+    )
+    [finding] = [each for each in check_text(text, "workflows/example.json").findings if each.code == "CD023"]
+    assert finding.span is not None
+    assert text[finding.span.start.offset : finding.span.end.offset] == "gadget"
+
+
+def test_a_finding_in_a_short_prompt_points_at_the_string() -> None:
+    text = json.dumps(workflow(step(), step("dig", "Ask the owner of {{gadget}}.")), indent=2) + "\n"
+    [finding] = [each for each in check_text(text, "workflows/example.json").findings if each.code == "CD023"]
+    assert finding.span is not None
+    assert text[finding.span.start.offset : finding.span.end.offset] == '"Ask the owner of {{gadget}}."'
