@@ -370,7 +370,7 @@ def start_context(start: StartView) -> dict[str, Json]:
 
 def missing_inputs(start: StartView) -> dict[str, Json]:
     """Return an example of each input that the workflow declares and that the run does not start with."""
-    inputs = declared_inputs(start.program)
+    inputs = declared_inputs(start.program.definition)
     return {name: each.example for name, each in inputs.items() if name not in start.context}
 
 
