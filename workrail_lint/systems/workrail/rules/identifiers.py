@@ -205,9 +205,9 @@ def _report_rename(workflow: WorkflowContext, report: Report, message: str, sugg
     texts = [*workflow.top_texts, *(text for each in workflow.all_steps for text in each.texts)]
     # A text that names the workflow would name one that is gone, and a workflow for tests is known by its id.
     is_named = any(mentions(text.text, workflow.id) for text in texts)
-    fix = None if is_named or identity.is_test(workflow.id) else Replace("/id", suggestion)
-    title = f"rename it to {suggestion}"
-    report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix and unsafe(title, fix))
+    keeps = is_named or identity.is_test(workflow.id)
+    fix = None if keeps else unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
+    report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
 
 
 # ------------------------------------------------------------------------------------------------- steps

@@ -91,9 +91,8 @@ class LoopContextControlled(LoopRule):
     def _decision(loop: LoopStep, prompt: str | None) -> str | None:
         """Return the prompt with the condition in words; None where they can't say all of it."""
         source = loop.loop.condition_source
-        by_variable = source is not None and source.kind == "context_variable"
-        condition = source.condition if source is not None and by_variable else loop.loop.condition
-        words = in_words(condition)
+        by_variable = source if source is not None and source.kind == "context_variable" else loop.loop
+        words = in_words(by_variable.condition)
         if not prompt or "…" in words or "{" in words:
             return None
         first, other = ("stop", "continue") if loop.loop.type == "until" else ("continue", "stop")

@@ -10,20 +10,18 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.documents.nodes import Kept, numbered
-from workrail_lint.documents.operations import Insert, Operation, Remove, Replace, ReplaceText
+from workrail_lint.documents.operations import Remove, Replace, ReplaceText
 from workrail_lint.documents.pointer import Token, parent
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
 from workrail_lint.systems.workrail.compiler.tokens import TOKEN
-from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFragment, PromptValue, StandardStep, Step
+from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFragment, PromptValue, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, listing, text_at, value_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at, value_at
 from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT, variables
-from workrail_lint.systems.workrail.rules.verified_fix import verified
 
 _NEAR = MAX_PROMPT * 9 // 10
 
@@ -316,7 +314,6 @@ class GuidanceNotDelivered(FragmentRule):
     origin = "runtime"
     summary = "The workflow has `guidance` or `metaGuidance`, which the engine never sends to the agent."
     why = "The text is hashed with the workflow, but the agent never sees it. What matters must be in a prompt."
-    fix = "Move the guidance of a step into its prompt."
     needs = frozenset({"metaGuidance", "guidance"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -329,52 +326,22 @@ class GuidanceNotDelivered(FragmentRule):
         members = ["metaGuidance"] if has_meta else []
         if steps:
             members.append("guidance" if len(steps) == 1 else f"the guidance of {counted(len(steps), 'step')}")
-        fixes = [self._moved(step, [item for item in step.guidance if is_text(item)], workflow) for step in steps]
-        operations = [operation for fix in fixes if fix is not None for operation in fix.operations]
         where = f"{label(steps[0])}: " if len(steps) == 1 and not has_meta else ""
         report(
             "/metaGuidance" if has_meta else steps[0].at("guidance"),
             f"{where}the engine never sends {listed(members)} to the agent; move what matters into the prompts",
-            fix=verified("move the guidance into the prompts", operations, workflow) if operations else None,
             on_name=True,
         )
 
-    @staticmethod
-    def _moved(step: StandardStep, items: list[str], workflow: WorkflowContext) -> Fix | None:
-        """Return the guidance as bullets after the prompt, or as constraints of its blocks."""
-        if any("{{" in item for item in items):
-            return None  # a token that had no effect there would be replaced in a prompt
-        if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
-            return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
-        operations: list[Operation] = []
-        if items and step.prompt is not None and step.prompt_blocks is None:
-            text = step.prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
-            if len(text) > MAX_PROMPT:
-                return None
-            operations.append(Replace(step.at("prompt"), text))
-        elif items and step.prompt_blocks is not None and step.prompt is None:
-            blocks = step.prompt_blocks
-            if "constraints" in blocks:
-                count = len(blocks.constraints)
-                operations += [
-                    Insert(blocks.at("constraints"), None, count + at, item) for at, item in enumerate(items)
-                ]
-            else:
-                operations.append(Insert(blocks.pointer, "constraints", None, list(items)))
-        elif items:
-            return None
-        return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
-
     def examples(self) -> Iterable[Example]:
         moved = samples.workflow(samples.step(prompt="Describe what you see.\n\n- Prefer evidence."))
-        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence."])), moved, moved)
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence."])), moved)
         blocks = {"goal": "Describe what you see."}
         in_blocks = samples.workflow(
             samples.step(prompt=None, promptBlocks={**blocks, "constraints": ["Prefer evidence."]})
         )
         yield Example(
             samples.workflow(samples.step(prompt=None, promptBlocks=blocks, guidance=["Prefer evidence."])),
-            in_blocks,
             in_blocks,
         )
         yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())

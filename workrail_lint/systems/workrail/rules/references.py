@@ -395,7 +395,7 @@ class AssessmentUnused(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         used = {ref for user in workflow.all_steps if user.kind == "standard" for ref in user.assessment_refs}
         # One that a misspelled reference means is used.
-        used |= {finding.suggestion for finding in workflow.earlier if finding.name == "assessment-ref-unknown"}
+        used |= {finding.suggestion or "" for finding in workflow.earlier if finding.name == "assessment-ref-unknown"}
         for assessment in workflow.model.assessments:
             if "id" in assessment and assessment.id not in used:
                 report(
