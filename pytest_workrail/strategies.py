@@ -19,6 +19,8 @@ from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Sub
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.engine.core.index import ContractPack, contract_packs
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.analysis.domains import ALTERNATIVES, BOOLEAN, ONE_OF
+from workrail_lint.systems.workrail.analysis.inputs import declared_inputs
 from workrail_lint.systems.workrail.model.build import condition_model, program_model
 from workrail_lint.systems.workrail.model.workflow import AssessmentDefinition, Condition
 from workrail_lint.systems.workrail.solver.expression import UNSET
@@ -28,18 +30,23 @@ Ir = Mapping[str, Any]
 # Turns with a change to the context; later ones change nothing, so that runs come to an end.
 _CHANGES = 6
 _OPTIONAL_DEPTH = 3
+_LISTED_VALUES = (ALTERNATIVES, BOOLEAN, ONE_OF)
 
 
 def contexts(ir: Ir) -> st.SearchStrategy[dict[str, Json]]:
     """Contexts that make conditions come out in every way: for each variable one value of each kind the workflow tells
-    apart, or none; lists and counts for its loops."""
+    apart, or none; lists and counts for its loops; the inputs that it declares."""
     choices: dict[str, list[st.SearchStrategy[Any]]] = {}
     conditions = list(_conditions(ir))
     for name, values in Solver(conditions).classes([(each, True) for each in conditions]).items():
         choices.setdefault(name, []).append(
             st.sampled_from([value for value in values if value is not UNSET] or [True])
         )
-    for loop in program_model(dict(ir)).loops:
+    program = program_model(dict(ir))
+    for name, each in declared_inputs(program).items():
+        examples = each.values if each.kind in _LISTED_VALUES else (each.example,)
+        choices.setdefault(name, []).append(st.sampled_from(list(examples)))
+    for loop in program.loops:
         if loop.loop_variable is None:
             continue
         size = int(min(loop.loop.max_iterations, 4))

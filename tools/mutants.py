@@ -62,14 +62,14 @@ class Document(NamedTuple):
 
 def documents() -> Iterator[Document]:
     """Yield every damaged document. The seed is the text, so that a new fixture changes no other mutant."""
-    for path, name, text, count in _sources():
+    for path, name, text, count in sources():
         value = json.loads(text)
         for number in range(1, count + 1):
             mutant = mutate(value, random.Random(f"{number} {text}"))
             yield Document(f"{name}#{number}", path, json.dumps(mutant, indent=2, ensure_ascii=False))
 
 
-def _sources() -> Iterator[tuple[str, str, str, int]]:
+def sources() -> Iterator[tuple[str, str, str, int]]:
     for file in sorted((ROOT / "fixtures").rglob("*.json")):
         path, text = file.relative_to(ROOT).as_posix(), file.read_text("utf-8", errors="replace")
         if _is_workflow(text):

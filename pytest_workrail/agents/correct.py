@@ -37,6 +37,7 @@ from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, 
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.analysis.inputs import declared_inputs
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.model.ir import (
     CountSource,
@@ -349,8 +350,8 @@ def _put(item: dict[str, Json], names: list[str]) -> None:
 
 
 def start_context(start: StartView) -> dict[str, Json]:
-    """Return what has to be added to the context so that the run can start at all."""
-    added: dict[str, Json] = {}
+    """Return what has to be added to the context: the inputs, and what the run can't start without."""
+    added = missing_inputs(start)
     for _ in range(MAX_ROUNDS):
         match start.predict(added):
             case Err(MissingContext(loop_id=loop_id) | LoopVariableUnset(loop_id=loop_id)):
@@ -365,6 +366,12 @@ def start_context(start: StartView) -> dict[str, Json]:
             return added
         added |= change
     return added
+
+
+def missing_inputs(start: StartView) -> dict[str, Json]:
+    """Return an example of each input that the workflow declares and that the run does not start with."""
+    inputs = declared_inputs(start.program.definition)
+    return {name: each.example for name, each in inputs.items() if name not in start.context}
 
 
 class _Route(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, Choice, Prefer, Rewind, StartView, StepView, Stop, Submit
-from pytest_workrail.agents.correct import correct_answer, loop_decision, needed_variables
+from pytest_workrail.agents.correct import correct_answer, loop_decision, missing_inputs, needed_variables
 from pytest_workrail.coverage.goals import (
     GUIDED,
     NEVER_STOP,
@@ -97,8 +97,9 @@ class Planner(Agent):
     # ------------------------------------------------------------------------------------------------------- start
 
     def begin(self, start: StartView) -> dict[str, Json]:
-        chosen = self._choose(CompletedKeys(), None, start.context, PathState(), [])
-        return {} if chosen is None else chosen.change
+        inputs = missing_inputs(start)
+        chosen = self._choose(CompletedKeys(), None, merged(start.context, inputs), PathState(), [])
+        return inputs if chosen is None else {**inputs, **chosen.change}
 
     # ------------------------------------------------------------------------------------------------------- steps
 

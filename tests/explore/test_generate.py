@@ -381,3 +381,28 @@ def test_a_scenario_is_named_after_what_only_it_shows(points: list[Any], context
     taken = {name, f"{name[:57]}-2"}
     assert scenario_name(selected, False, taken) == f"{name[:57]}-3"
     assert (description(selected, False) == "A run that others cover as well.") == (not points)
+
+
+def test_generated_scenarios_start_with_the_inputs(tmp_path: Path) -> None:
+    workflow = {
+        "id": "demo.inputs",
+        "name": "Inputs",
+        "description": "Has inputs.",
+        "version": "1.0.0",
+        "preconditions": ["Inputs: `ticketKey`, `urgency` (low, normal or high)"],
+        "steps": [
+            {"id": "read-it", "title": "Read it", "prompt": "Read the ticket."},
+            {
+                "id": "answer",
+                "title": "Answer",
+                "prompt": "Answer {{ticketKey}}.",
+                "runCondition": {"var": "urgency", "equals": "high"},
+            },
+        ],
+    }
+    file = tmp_path / "inputs.json"
+    file.write_text(json.dumps(workflow))
+    assert main(["generate", str(file), "--out", str(tmp_path / "scenarios")]) == 0
+    scenarios = [json.loads(path.read_text()) for path in (tmp_path / "scenarios").rglob("*.json")]
+    starts = [scenario["context"] for scenario in scenarios if "context" in scenario]
+    assert any("ticketKey" in start for start in starts)

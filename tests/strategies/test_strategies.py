@@ -72,3 +72,31 @@ def test_a_property_finds_the_prompt_with_a_hole() -> None:
     """The fixture shows a variable that nothing sets; the property is the one in the guide."""
     agent = find(agents(HAND_OVER.ir), lambda each: "[unset:" in str(run(HAND_OVER, agent=each).prompts))
     assert "changes=[]" in repr(agent)
+
+
+INPUTS = compile(
+    {
+        "id": "demo.inputs",
+        "name": "Inputs",
+        "description": "Has inputs.",
+        "version": "1.0.0",
+        "preconditions": ["Inputs: `ticketKey`, `urgency` (low, normal or high)"],
+        "steps": [
+            {"id": "read-it", "title": "Read it", "prompt": "Read the ticket."},
+            {"id": "answer", "title": "Answer", "prompt": "Answer {{ticketKey}} as {{urgency}}."},
+        ],
+    }
+)
+
+
+def test_contexts_have_the_inputs() -> None:
+    for value in ("low", "normal", "high"):
+        find(contexts(INPUTS.ir), lambda context, v=value: context.get("urgency") == v and "ticketKey" in context)
+
+
+def test_a_run_starts_with_the_inputs() -> None:
+    result = run(INPUTS)
+    assert "Answer example ticketKey as low." in str(result.prompts)
+    assert "[unset:" not in str(result.prompts)
+    given_by_caller = run(INPUTS, context={"ticketKey": "AB-7", "urgency": "high"})
+    assert "Answer AB-7 as high." in str(given_by_caller.prompts)

@@ -10,6 +10,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def article(number: int) -> str:
+    """The article before a number: `an` 8, `an` 11, `an` 18, `an` 80, `a` 12."""
+    return "an" if number in (11, 18) or str(number).startswith("8") else "a"
+
+
 def listed(words: Iterable[str], last: str = "and") -> str:
     """`a, b and c`."""
     *head, tail = list(words) or [""]

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Protocol
 
 from workrail_lint.base.canonical import CanonicalError, canonical_hash
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.documents.operations import Cut
 from workrail_lint.documents.pointer import id_pointer, resolve
 from workrail_lint.documents.source_text import Problem, SourceText, Span
 from workrail_lint.findings import Finding, Phase, Severity, safe
 from workrail_lint.rules.table import RuleInfo
+
+# The detail with the pointer of another place that the message speaks of last.
+ALSO = "also"
+# A string of so many characters is longer than a line.
+_LONG = 160
+_LEAST = 3
+_QUOTED = Pattern(r"'([^']+)'")
+_LABEL = Pattern(r"^(?:step|loop) '[^']*'(?: \(in loop '[^']*'\))?:? ")
 
 
 class Located(Protocol):
@@ -38,11 +49,33 @@ def locate(
     for finding in findings:
         finding.path = path
         if finding.span is None:
-            finding.span = nearest_span(document, finding)
+            finding.span = _words_in(document, finding, value) or nearest_span(document, finding)
+        also = finding.details.get(ALSO)
+        if isinstance(also, str) and (other := document.locate(also)) is not None:
+            finding.message += f" (line {other.start.line})"
+            del finding.details[ALSO]
         if document.readable:
             finding.details["place"] = named(value, finding.pointer)
             if fingerprints:
                 finding.details["valueHash"] = _value_hash(value, finding.pointer)
+
+
+def _words_in(document: Located, finding: Finding, value: object) -> Span | None:
+    """Return where a long string has the words that the message quotes; None if there are none, or it is short."""
+    if finding.on_name or not isinstance(document, JsonDocument):
+        return None
+    node = document.node(finding.pointer)
+    if node is None or node.end - node.start < _LONG or document.text[node.start] != '"':
+        return None
+    raw = document.text[node.start : node.end]
+    for quoted in _QUOTED.findall(_LABEL.sub("", finding.message)):
+        words = json.dumps(quoted.removesuffix("…"), ensure_ascii=False)[1:-1]
+        for wanted in ("{{" + words, words) if len(words) >= _LEAST else ():
+            start = raw.find(wanted)
+            if start > 0:
+                start += len(wanted) - len(words)
+                return document.source.span(node.start + start, node.start + start + len(words))
+    return None
 
 
 def nearest_span(document: Located, finding: Finding) -> Span | None:

@@ -304,6 +304,7 @@ def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[s
     if analysis is None:
         return
     names = set(analysis.by_name) | {name for facts in analysis.loops.values() for name in facts.variables}
+    names |= analysis.inputs.keys()
     # What is set and not read yet. Searching for every word that may be a variable would delay typing.
     stated = {match[1] for match in _STATED.finditer(known.text)} - names
     names |= {name for name in stated if analysis.setters(name)}
@@ -312,7 +313,8 @@ def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[s
         setters = [analysis.steps[step].id for step in steps if step is not None]
         domain = analysis.domain(name)
         values = "" if domain is None else f"; {', '.join(map(json.dumps, domain.values))}"
-        where = f"set in {setters[0]}" if setters else "given by the engine" if analysis.is_given(name) else "never set"
+        giver = analysis.giver(name)
+        where = f"given by {giver}" if giver else f"set in {setters[0]}" if setters else "never set"
         yield name, f"{where}{values}"
 
 

@@ -18,6 +18,7 @@ from workrail_lint.server.positions import shifted
 from workrail_lint.server.projects import Project
 from workrail_lint.systems.schemas import kinds, schema_walk
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
+from workrail_lint.systems.workrail.analysis.inputs import configured_inputs
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.compile import read_for_compiling
@@ -142,7 +143,13 @@ class OpenDocument:
             return None
         definition = normalize(self.value).document
         workflow = self.workflow if definition is self.value else workflow_model(definition)
-        return analyse(workflow, self.project.settings.catalog, compiled=self.compiled.compiled, path=self.path)
+        return analyse(
+            workflow,
+            self.project.settings.catalog,
+            compiled=self.compiled.compiled,
+            path=self.path,
+            given=configured_inputs(self.project.plan.settings.options, workflow.id),
+        )
 
     @property
     def recent_analysis(self) -> Analysis | None:

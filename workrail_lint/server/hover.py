@@ -74,10 +74,10 @@ def _variable_text(document: OpenDocument, name: str) -> str | None:
         steps[each.step].id for each in analysis.definitions(name) if each.step is not None and each.confidence in SET
     ]
     read = [steps[use.step].id for use in analysis.by_name.get(name, ())]
-    unset = "the engine" if analysis.is_given(name) else "nothing"
+    giver = analysis.giver(name)
     lines = [
-        f"**{_plain(name)}**, a context variable",
-        f"- set in: {_listed(setters) or unset}",
+        f"**{_plain(name)}**, {'an input of the workflow' if name in analysis.inputs else 'a context variable'}",
+        f"- set in: {', '.join(filter(None, (giver, _listed(setters)))) or 'nothing'}",
         f"- read in: {_listed(read) or 'nothing'}",
     ]
     domain = analysis.domain(name)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lint_probe import fixed, lint, view
+from lint_probe import lint, view
 
 from workrail_lint import check_text
 from workrail_lint.systems.workrail.rules import prompt_parts, prompt_wording
@@ -287,29 +287,19 @@ def test_fragments() -> None:
     assert places(prompt_parts.FragmentOnTemplateCall, calling) == ["/steps/0/promptFragments"]
 
 
-def test_guidance_moves_behind_the_constraints_that_are_there() -> None:
-    made = step(prompt=None, promptBlocks={"goal": "A.", "constraints": ["B."]}, guidance=["C.", " ", "D."])
-    document = workflow(made)
-    (found,) = lint(prompt_parts.GuidanceNotDelivered, document)
-    (after,) = json.loads(fixed(found, document))["steps"]
-    assert after["promptBlocks"] == {"goal": "A.", "constraints": ["B.", "C.", "D."]}
-    assert "guidance" not in after
-
-
 @pytest.mark.parametrize(
-    ("made", "count", "fixable"),
+    ("made", "count"),
     [
-        (step(guidance=[]), 0, False),
-        (step(guidance=["A."]), 1, True),
-        (step(guidance=[" "]), 1, True),
-        (step(prompt="x" * 8190, guidance=["A."]), 1, False),
-        (step(prompt=None, templateCall=CALL, guidance=["A."]), 0, False),
+        (step(guidance=[]), 0),
+        (step(guidance=["A."]), 1),
+        (step(guidance=[" "]), 1),
+        (step(prompt=None, templateCall=CALL, guidance=["A."]), 0),
     ],
 )
-def test_guidance_is_moved_only_where_it_fits(made: dict[str, Any], count: int, fixable: bool) -> None:
+def test_guidance_is_reported_and_left_where_it_is(made: dict[str, Any], count: int) -> None:
     found = lint(prompt_parts.GuidanceNotDelivered, workflow(made))
-    assert len(found) == count
-    assert any(finding.fix for finding in found) is fixable
+    # In a prompt its tokens would be replaced, and its sentences would be read by rules that never saw them.
+    assert [finding.fix for finding in found] == [None] * count
 
 
 def test_every_blank_item_of_guidance_is_named() -> None:
@@ -373,11 +363,3 @@ def test_names_that_span_lines_do_not_break_a_message() -> None:
 
 def test_guidance_of_a_loop_is_for_the_schema_to_refuse() -> None:
     assert lint(prompt_parts.GuidanceNotDelivered, workflow({**loop(), "guidance": ["Prefer evidence."]})) == []
-
-
-@pytest.mark.parametrize(("item", "fixable"), [('Emit {"kind": "x"}.', False), ("Mind {{name}}.", True)])
-def test_braces_are_not_moved_into_the_prompt_of_a_routine(item: str, fixable: bool) -> None:
-    document = workflow(step(guidance=[item]))
-    (plain,) = lint(prompt_parts.GuidanceNotDelivered, document)
-    (routine,) = lint(prompt_parts.GuidanceNotDelivered, document, is_routine=True)
-    assert (plain.fix is not None, routine.fix is not None) == (True, fixable)

@@ -158,10 +158,16 @@ def test_context_tokens_in_a_prompt(prompt: str, spaced: int, odd: int) -> None:
 
 
 def test_the_spaces_are_removed_and_nothing_else() -> None:
-    document = workflow(step(prompt="A {{ user }} B {{user.id }} C {{ user }} {{ x + 1 }} {{ok}}"))
+    asks = step(prompt="Set `user` to an object with a name and an id.")
+    document = workflow(asks, step("greet", "A {{ user }} B {{user.id }} C {{ user }} {{ x + 1 }} {{ok}}"))
     (found,) = lint(prompt_parts.ContextTokenSpaced, document)
-    text = json.loads(fixed(found, document))["steps"][0]["prompt"]
+    text = json.loads(fixed(found, document))["steps"][1]["prompt"]
     assert text == "A {{user}} B {{user.id}} C {{user}} {{ x + 1 }} {{ok}}"
+
+
+def test_spaces_stay_where_the_token_would_show_that_it_is_unset() -> None:
+    (found,) = lint(prompt_parts.ContextTokenSpaced, workflow(step(prompt="Greet {{ user }}.")))
+    assert found.fix is None
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,8 @@ def test_the_engine_ignores_the_loop_id() -> None:
     source = {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": "other"}
     document = workflow(controlled_loop(conditionSource=source))
     assert len(lint(LoopSourceLoopIdMismatch, document)) == 1
-    assert lint(LoopSourceLoopIdMismatch, document, engine=True) == []
+    [finding] = lint(LoopSourceLoopIdMismatch, document, engine=True)
+    assert finding.severity is Severity.INFO
 
 
 WRITE = controlled_loop(step("draft"), decision("draft-done"), ident="write")
@@ -326,7 +327,6 @@ def test_undelivered_guidance_is_reported_once() -> None:
     document = workflow(*steps, metaGuidance=["Be careful."])
     (finding,) = lint(GuidanceNotDelivered, document)
     assert "metaGuidance and the guidance of 3 steps" in finding.message
-    assert all("guidance" not in mended for mended in json.loads(fixed(finding, document))["steps"])
 
 
 def test_old_members_are_reported_once() -> None:

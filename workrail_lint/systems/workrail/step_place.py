@@ -9,6 +9,7 @@ from workrail_lint.base import js
 from workrail_lint.documents.schema.messages import Place, shown
 from workrail_lint.systems.schemas import load_schema
 
+_FEW = 2  # places that a message can name
 STEP_SHAPES = {"StandardStep": "a standard step", "LoopStep": "a loop step", "ParallelStep": "a parallel step"}
 
 
@@ -84,4 +85,20 @@ def elsewhere(name: str, shape: str) -> str | None:
     if shape == "Workflow":
         kinds = [label for step, label in STEP_SHAPES.items() if name in members(step)]
         return "on " + " or ".join(kinds) if kinds else None
-    return None
+    return _inside(name, shape)
+
+
+def is_list_of_strings(schema: dict[str, Any]) -> bool:
+    """Return whether a part of the schema asks for a list of strings."""
+    return schema.get("type") == "array" and schema.get("items", {}).get("type") == "string"
+
+
+def _inside(name: str, shape: str) -> str | None:
+    """Return which member of a shape is the object, or the list of objects, that has a member of this name."""
+    holders: list[str] = []
+    for member, schema in load_schema("workflow")["definitions"].get(shape, {}).get("properties", {}).items():
+        for part, where in ((schema, f"inside `{member}`"), (schema.get("items", {}), f"in an item of `{member}`")):
+            reference = part.get("$ref", "") if isinstance(part, dict) else ""
+            if name in members(reference.rpartition("/")[2]):
+                holders.append(where)
+    return " or ".join(holders) if 0 < len(holders) <= _FEW else None

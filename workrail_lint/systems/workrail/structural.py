@@ -15,6 +15,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.rules.locate import ALSO
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.steps import assessment_problems, declared_levels
 from workrail_lint.systems.workrail.compiler.tokens import TOKEN, declared_slots
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     Functions = Mapping[str, FunctionDefinition]
 
 N = TypeVar("N", bound=Node)
+_LONGEST_TITLE = 40
 _SOURCES = {"prompt", "promptBlocks", "templateCall"}
 # The schema checks the effects of assessments, and only the compiler rejects a duplicate trigger.
 _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIGGER")
@@ -105,8 +107,12 @@ def _finding(
     severity: Severity = Severity.ERROR,
     suggestion: str | None = None,
     on_name: bool = False,
+    also: str | None = None,
 ) -> Finding:
+    """Return a finding; `also` is the pointer of another place, whose line the message ends with."""
     details: dict[str, object] = {"engine": engine}
+    if also is not None:
+        details[ALSO] = also
     if suggestion is not None:
         details["suggestion"] = suggestion
     return Finding(name, name, severity, message, pointer, phase=Phase.STRUCTURAL, details=details, on_name=on_name)
@@ -126,16 +132,20 @@ def _repeated(nodes: Sequence[N], member: str) -> Iterator[tuple[N, int]]:
 # Ids of steps
 
 
+def _place_of(step: Step) -> str:
+    """Return which step has an id: its number, and what people see of it."""
+    titled = f" {quoted(step.title, _LONGEST_TITLE)}" if step.title else ""
+    return f"step number {step.index + 1}{titled}"
+
+
 def _check_ids(workflow: Workflow) -> Iterator[Finding]:
     for step, other in _sharing_ids(workflow.steps):
-        message = f"duplicate step id {quoted(step.id)}; steps[{other.index}] has the same id"
-        yield _finding("step-id-duplicate", step.at("id"), message)
+        message = f"duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
+        yield _finding("step-id-duplicate", step.at("id"), message, also=other.at("id"))
     for loop in workflow.steps:
         for step, other in _sharing_ids(loop.body_steps):
-            message = (
-                f"loop {quoted(loop.id)}: duplicate step id {quoted(step.id)}; body[{other.index}] has the same id"
-            )
-            yield _finding("step-id-duplicate-body", step.at("id"), message)
+            message = f"loop {quoted(loop.id)}: duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
+            yield _finding("step-id-duplicate-body", step.at("id"), message, also=other.at("id"))
 
 
 def _sharing_ids(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:

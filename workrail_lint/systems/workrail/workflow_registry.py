@@ -100,9 +100,7 @@ def registry_findings(
     `complete` says that the entries are all workflows there are: only then a missing target is an error, and
     only then the engine's registry validation would say the same.
     """
-    registry = _Registry(
-        sorted(entries), frozenset(bundled_ids), bundled_names or {}, frozenset(routine_ids), complete
-    )
+    registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, frozenset(routine_ids), complete)
     findings: dict[str, list[Finding]] = {}
     for path, finding in registry.findings():
         finding.path = path
@@ -164,6 +162,12 @@ class _Registry:
         self.by_id: dict[str, list[Entry]] = {}
         self.nodes: dict[str, set[_Node]] = {}
         self.discovered = {entry.id for entry in entries if entry.is_discovered}
+        # What a run finds: not examples, and not a reserved id outside the engine's own source.
+        self.startable = {
+            entry.id
+            for entry in entries
+            if entry.is_discovered and (entry.source_kind == "bundled" or not identity.is_reserved(entry.id))
+        }
         for entry in entries:
             self.by_id.setdefault(entry.id, []).append(entry)
             self.nodes.setdefault(entry.id, set()).add(entry.node)
@@ -248,7 +252,8 @@ class _Registry:
             text = f"the workflow {quoted(entry.id)} delegates to itself; name another workflow"
             return self._finding("delegation-self", pointer, text)
         if target not in self.by_id:
-            return None if target in self.bundled else self._unknown(entry, pointer, target)
+            is_known = target in self.bundled or target in self.routine_ids
+            return None if is_known else self._unknown(entry, pointer, target)
         if entry.is_discovered and target not in self.discovered and target not in self.bundled:
             text = f"the workflow {quoted(target)} is in a folder named examples, where no run finds it; move it"
             return self._not_found(pointer, target, text)
@@ -279,7 +284,7 @@ class _Registry:
             return None
         else:
             bundled = f"{identity.RESERVED_NAMESPACE}.{target}"  # what most of them are called by mistake
-            is_near = bundled in self.by_id or bundled in self.bundled
+            is_near = bundled in self.startable or bundled in self.bundled
             suggestion = bundled if is_near else self._nearest(target)
             # A routine is looked for where the project keeps them, also when only some files are checked.
             is_routine = "routine" in target.replace(".", "-").split("-")
@@ -316,7 +321,7 @@ class _Registry:
     def _nearest(self, target: str) -> str | None:
         """The id that was probably meant. Among very many the look would take longer than it helps."""
         if target not in self._suggestions:
-            known = sorted(self.by_id.keys() | self.bundled)
+            known = sorted(self.startable | self.bundled | self.routine_ids)
             self._suggestions[target] = nearest_id(target, known) if len(known) <= _MANY else None
         return self._suggestions[target]
 

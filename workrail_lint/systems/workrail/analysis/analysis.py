@@ -9,6 +9,7 @@ from typing import Any
 from workrail_lint.systems.workrail.analysis import domains
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     AUTHORED,
+    CALLER,
     CERTAIN,
     ENGINE,
     STATED,
@@ -21,6 +22,7 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     Use,
 )
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
+from workrail_lint.systems.workrail.analysis.inputs import Input, declared_inputs
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import Texts, build_decisions, build_uses
@@ -113,7 +115,7 @@ class Analysis:
     def all_names(self) -> frozenset[str]:
         """Every name that is used, set or looks like a variable. The texts are read for one when it is asked about."""
         items = (facts.items for facts in self.loops.values() if facts.items)
-        return frozenset({*self._said, *self.by_name, *items, *self.scanner.candidates()})
+        return frozenset({*self._said, *self.by_name, *items, *self.inputs, *self.scanner.candidates()})
 
     def definitions(self, name: str) -> list[Definition]:
         """Everything that sets the variable or might, the loop variables of that name first."""
@@ -146,7 +148,20 @@ class Analysis:
         result = self._said.get(name)
         if result is None:
             result = self._said[name] = self.scanner.said(name)
+            if name in self.inputs:
+                result.give(self._input_definition(self.inputs[name]))
         return result
+
+    @cached_property
+    def inputs(self) -> dict[str, Input]:
+        """Return what the caller provides: as the workflow declares, or as the project's configuration does."""
+        configured = {name: Input(name, "", "", (0, 0), "", ()) for name in sorted(self._given)}
+        return {**configured, **declared_inputs(self.workflow)}
+
+    @staticmethod
+    def _input_definition(given: Input) -> Definition:
+        origin = Origin(given.pointer, AUTHORED)
+        return Definition(given.name, None, given.pointer, given.span, "input", CALLER, given.text, None, origin)
 
     @cached_property
     def _loop_definitions(self) -> dict[str, list[Definition]]:
@@ -160,8 +175,29 @@ class Analysis:
         return result
 
     def is_given(self, name: str) -> bool:
-        """Return whether the engine or a known caller sets the variable."""
-        return name in _GIVEN or name in self._given or name.startswith(_GIVEN_PREFIX)
+        """Return whether the engine sets the variable, or the caller as one of the inputs."""
+        return name in _GIVEN or name in self.inputs or name.startswith(_GIVEN_PREFIX)
+
+    def giver(self, name: str) -> str | None:
+        """Return who sets the variable before the first step, in words; None if no one does."""
+        if name in self.inputs:
+            return "the caller"
+        return "the engine" if self.is_given(name) else None
+
+    def is_given_at_start(self, name: str) -> bool:
+        """Return whether the engine or the caller sets the variable before the first step."""
+        return self.is_given(name) or any(setter.step is None for setter in self.each_setter(name))
+
+    def is_known_at(self, name: str, pointer: str) -> bool:
+        """Return whether the variable may have a value when the step at a place begins."""
+        here = next((step for step in self.steps if step.pointer == pointer), None)
+        facts = self.loops.get(here.loop) if here is not None and here.loop is not None else None
+        if self.is_given(name) or (facts is not None and name in facts.variables):
+            return True
+        return any(
+            setter.step is None or (here is not None and self.steps[setter.step].position < here.position)
+            for setter in self.each_setter(name)
+        )
 
     def given(self, name: str) -> Definition | None:
         if not self.is_given(name):

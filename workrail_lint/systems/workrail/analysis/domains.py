@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
-from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW, folded, has_any, sentence_at
+from workrail_lint.systems.workrail.analysis.prose import (
+    CONDITION,
+    MAX_LINES,
+    WINDOW,
+    folded,
+    has_any,
+    sentence_at,
+    sentence_start,
+)
 from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
 
 MAX_ITEMS = 40
@@ -90,6 +98,12 @@ _LABELS = ("123456789", "abcdefghi")
 _BEFORE_LABELS = Pattern(
     r"[\s:=]*(?:(?:to|as|is|be|one|of|exactly|either|these|the|following|values?|follows|accordingly|from)[\s:,]+){0,5}\(?"
 )
+_CASE = Pattern(r"\W*(?:\d+[.)]\s*)?(?:if|when|whenever|unless|once|after|otherwise|else|for)\b")
+_CHANGE = Pattern(
+    r"\b(?:update|raise|upgrade|downgrade|lower|adjust|change|bump|escalate|promote|demote|increase|reduce|move|revise|"
+    r"re-?classify|re-?set|switch)\b"
+)
+_FIRST = Pattern(r"\b(?:set|classify|initiali[sz]e|choose|determine|derive|assign|define)\b")
 _SETS = Pattern(r"\b(?:set|derive|classify|choose|determine|decide|select|assign|pick)\b", re.IGNORECASE)
 
 
@@ -122,6 +136,8 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
         lead = _LEAD.match(rest, at)
         if lead is not None:
             result = _statement(rest, lead.end(), lead[0].strip())
+            if result is not None and result.kind == ALTERNATIVES and _is_partial(text, start, lead[0].strip()):
+                result = Statement(ALTERNATIVES, result.values, False)
     elif first == "!" and following.startswith("!="):
         return _single(rest, len(rest) - len(following[2:].lstrip()))
     if result is None and first in _ONE_OF_STARTS and rest[at] == " " and has_any(following, _ONE_OF_WORDS):
@@ -138,6 +154,15 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
     elif result.closed and result.kind != BOOLEAN and role() == CONDITION:
         return Statement(result.kind, result.values, False)
     return result
+
+
+def _is_partial(text: str, start: int, lead: str) -> bool:
+    """Return whether a sentence changes a value or applies only in some case: then there may be other values."""
+    if not lead.endswith(("to", "as")):
+        return False
+    line = text[max(text.rfind("\n", 0, start) + 1, start - WINDOW) : start]
+    words = folded(line[sentence_start(line) :])
+    return _CASE.match(words) is not None or (_CHANGE.search(words) is not None and not _FIRST.search(words))
 
 
 def _statement(rest: str, at: int, lead: str) -> Statement | None:
@@ -285,7 +310,9 @@ def _enumerated(rest: str, at: int) -> Statement | None:
         values.append({"true": True, "false": False}.get(value.lower(), value))
     if len(values) < 2:
         return None
-    return _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, tuple(values), True)
+    return (
+        _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, tuple(values), True)
+    )
 
 
 def _bullets(text: str, start: int) -> Statement | None:

@@ -69,6 +69,17 @@ _JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
 _VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
 _SET_BEFORE = Pattern(r"\bset (?:the )?$", re.IGNORECASE)
+_CALLERS = ("caller", "coordinator", "trigger", "dispatcher", "parent workflow", "delegating workflow", "the gate")
+_PROVIDED = Pattern(
+    r"\b(?:provided|passed|supplied|given|injected|sent|set)\s+(?:in\s+|to\s+you\s+)?by\s+(?:the|its|a|your)\s+"
+    r"(?:calling\s+|parent\s+|delegating\s+)?(?:caller|coordinator|trigger|dispatcher|workflow|gate)\b",
+    re.IGNORECASE,
+)
+_PROVIDES = Pattern(
+    r"\b(?:caller|coordinator|trigger|dispatcher|(?:parent|delegating|calling)\s+workflow|gate)\s+(?:\w+\s+)?"
+    r"(?:provides|passes|supplies|gives|injects|sends|sets)\b",
+    re.IGNORECASE,
+)
 _CLOSING = "`'\"*_"
 _BETWEEN = " `'\"*:"  # a verb and its name, where no word is
 _BULLETS = ("-", "*", "+", "•")
@@ -119,7 +130,7 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     if is_plain_word(text[start:end]) and not _is_marked(text, line_start, start, before, after):
         return None
     rest = after.lstrip(_CLOSING)
-    clause, braced = _clause(before[_sentence_start(before) :])
+    clause, braced = _clause(before[sentence_start(before) :])
     if braced:
         fenced = before.endswith('"') and after.startswith('"') and rest.lstrip().startswith(":")
         if fenced and _in_fence(text, start):
@@ -133,6 +144,14 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     return _tuple(Reading, (role, kind))
 
 
+def comes_from_caller(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence says that whoever starts the workflow provides the variable it names."""
+    if not any(map(text.__contains__, _CALLERS)):
+        return False
+    sentence = sentence_at(text, start, end)
+    return _PROVIDED.search(sentence) is not None or _PROVIDES.search(sentence) is not None
+
+
 def sentence_at(text: str, start: int, end: int) -> str:
     """The sentence around a name, within its line."""
     line_end = text.find("\n", end)
@@ -142,10 +161,11 @@ def sentence_at(text: str, start: int, end: int) -> str:
         before = before[:-8]
     match = _SENTENCE_END.search(after)
     stop = len(after) if match is None else match.start() + 1
-    return (before[_sentence_start(before) :] + text[start:end] + after[:stop]).strip()
+    return (before[sentence_start(before) :] + text[start:end] + after[:stop]).strip()
 
 
-def _sentence_start(before: str) -> int:
+def sentence_start(before: str) -> int:
+    """Return where the last sentence of a text begins."""
     # Printable text has no other space than the plain one.
     if before.isprintable() and not (". " in before or "; " in before or "! " in before or "? " in before):
         return 0

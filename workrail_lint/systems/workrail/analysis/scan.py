@@ -21,7 +21,14 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     Text,
 )
 from workrail_lint.systems.workrail.analysis.domains import read_domain
-from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, Reading, is_plain_word, read_mention
+from workrail_lint.systems.workrail.analysis.prose import (
+    CONDITION,
+    PLAIN,
+    Reading,
+    comes_from_caller,
+    is_plain_word,
+    read_mention,
+)
 from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS, Texts
 
 # A search for each name is cheaper than an index of all words as long as the names are few.
@@ -90,6 +97,11 @@ class Said:
             self._read()
         return self._setters[number]
 
+    def give(self, definition: Definition) -> None:
+        """Add a definition that no sentence makes, before all others."""
+        self._definitions.insert(0, definition)
+        self._setters.insert(0, definition)
+
     @property
     def statements(self) -> list[Domain]:
         """Return what is said about the values."""
@@ -115,6 +127,8 @@ class Said:
         confidence = role
         if field in CALLER_FIELDS:
             confidence, kind = CALLER, "token" if is_token else "caller"
+        elif role in (PLAIN, MENTIONED) and comes_from_caller(whole, *span):
+            confidence, kind, step = CALLER, "caller", None
         elif role in (CONDITION, PLAIN):
             self._mentions.append(_tuple(Mention, (self._name, step, pointer, span, role, field)))
             return

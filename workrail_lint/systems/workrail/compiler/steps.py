@@ -161,8 +161,11 @@ def _consequence_problems(
 ) -> Iterator[AssessmentProblem]:
     when, effect = consequence.when, consequence.effect
     level, scope = when.any_equals_level, when.for_assessment
+    has_unknown = any(ref not in levels for ref in refs)
+    if has_unknown and scope in levels and scope not in refs:
+        return  # the unknown reference was probably meant to be this one
     if scope is not None and scope not in refs:
-        hint, details = did_you_mean(scope, refs)
+        hint, details = did_you_mean(scope, [ref for ref in refs if ref in levels])
         yield AssessmentProblem(
             "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
             "consequence-for-unknown",
@@ -172,8 +175,10 @@ def _consequence_problems(
         )
         return
     assessments = refs if scope is None else [scope]
-    if when.has("anyEqualsLevel") and not any(level in levels.get(ref, ()) for ref in assessments):
-        known = sorted({name for ref in assessments for name in levels.get(ref, ())})
+    if any(ref not in levels for ref in assessments):
+        return  # the unknown assessment may declare the level
+    if when.has("anyEqualsLevel") and not any(level in levels[ref] for ref in assessments):
+        known = sorted({name for ref in assessments for name in levels[ref]})
         named = "any referenced assessment" if scope is None else f"assessment {quoted(scope)}"
         hint, details = _hint(level, "declared levels", known)
         yield AssessmentProblem(

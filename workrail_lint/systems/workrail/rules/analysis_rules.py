@@ -416,7 +416,8 @@ class GateConditionSelf(ConfirmationRule):
     summary = "The condition of a confirmation tests a variable that only the step itself sets."
     why = (
         "In an interactive run the engine evaluates the condition before the step runs. The variable is unset then, so "
-        "the user is never asked. Move the confirmation to the next step."
+        "the user is never asked. Put the confirmation on the step that acts on the value, and let an earlier one set "
+        "it."
     )
 
     needs = frozenset({CONDITIONS})

@@ -113,8 +113,16 @@ class WorkflowContext:
     def analysis(self) -> Analysis:
         """Return control flow, variables and values, computed once for all rules."""
         from workrail_lint.systems.workrail.analysis.analysis import analyse  # few rules ask for it
+        from workrail_lint.systems.workrail.analysis.inputs import configured_inputs
 
-        return analyse(self.whole, self.catalog, compiled=self.compiled, path=self.path, is_routine=self.is_routine)
+        return analyse(
+            self.whole,
+            self.catalog,
+            compiled=self.compiled,
+            path=self.path,
+            is_routine=self.is_routine,
+            given=configured_inputs(self.options, self.id),
+        )
 
     @cached_property
     def verdicts(self) -> dict[str, list[Verdict]]:

@@ -23,7 +23,7 @@ from workrail_lint.systems.workrail.model.workflow import ExtensionPoint, Step
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import BINDINGS, Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at, value_at
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
 
 _SLOT_ID = Pattern(r"[a-z][a-z0-9_]{1,63}")
@@ -92,8 +92,8 @@ class BindingNoExtensionPoints(BindingRule):
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         first = next((other for other in workflow.earlier if other.name == self.name), finding)
-        if finding is not first:
-            return None  # one declaration serves all tokens
+        if finding is not first or value_at(workflow.document.value, "/extensionPoints"):
+            return None  # one declaration serves all tokens, and what is there must be corrected
         texts = [text.text for step in workflow.all_steps for text in step.texts if text.field in _TOKEN_FIELDS]
         slots = dict.fromkeys(match[1] for text in texts for match in TOKEN.finditer(text))
         declared: list[Any] = [

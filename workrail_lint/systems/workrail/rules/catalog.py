@@ -199,13 +199,13 @@ class FeatureConfigNotAllowed(WorkflowRule):
         "steps": [{"promptBlocks": {"goal": "Find the cause."}}],
     }
     good = {"features": ["wr.features.memory_context"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
-    fixed = {
-        "features": [{"id": "wr.features.memory_context"}],
-        "steps": [{"promptBlocks": {"goal": "Find the cause."}}],
-    }
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        return unsafe("remove it", Remove(finding.pointer))
+        feature, _, member = finding.pointer.rpartition("/")
+        ident = text_at(workflow.document.value, f"{feature}/id")
+        if member == "config" and ident is not None:
+            return unsafe("remove the configuration", Replace(feature, ident))
+        return unsafe(f"remove {quoted(member)}", Remove(finding.pointer))
 
 
 class CapabilityUnknown(WorkflowRule):

@@ -280,8 +280,35 @@ OUTSIDE, SPELLED, TYPE, BRANCH = (
 _BOOLEAN_WORDS = frozenset(("yes", "no", "true", "false", "1", "0"))
 _QUIET_VALUES = frozenset(
     (
-        *("none", "no", "skip", "skipped", "low", "small", "minor", "trivial", "quick", "simple", "light", "other", "na"),
-        *("unknown", "false", "ok", "pass", "passed", "clean", "done", "standard", "default", "normal", "n/a", "optional"),
+        *(
+            "none",
+            "no",
+            "skip",
+            "skipped",
+            "low",
+            "small",
+            "minor",
+            "trivial",
+            "quick",
+            "simple",
+            "light",
+            "other",
+            "na",
+        ),
+        *(
+            "unknown",
+            "false",
+            "ok",
+            "pass",
+            "passed",
+            "clean",
+            "done",
+            "standard",
+            "default",
+            "normal",
+            "n/a",
+            "optional",
+        ),
     )
 )
 _SHORTEST = 4  # letters that a value needs to be compared with other words

@@ -66,7 +66,8 @@ class ContractNotSatisfiable(ContractRule):
     summary = "A step has an output contract that the engine can't validate."
     why = (
         "The workflow compiles, but no artifact ever satisfies such a contract: the run stays at the step, or an "
-        "optional artifact can only be omitted (KD-30). Assessments are validated through `assessmentRefs` instead."
+        "optional artifact can only be omitted (engine defect KD-30). Assessments are validated through "
+        "`assessmentRefs` instead."
     )
     fix = "Use `assessmentRefs` with the declared assessment."
     needs = frozenset({"outputContract", "synthesis"})
@@ -131,7 +132,7 @@ class ContractAndCriteria(ContractRule):
             report(
                 place,
                 f"{label(step)}: validationCriteria is ignored, because outputContract decides; keep one of them",
-                fix=unsafe("remove the criteria", Remove(place)),
+                fix=unsafe("remove `validationCriteria`", Remove(place)),
                 on_name=True,
             )
 
@@ -193,7 +194,7 @@ class AssessmentShadowsCriteria(ContractRule):
             report(
                 place,
                 f"{label(step)}: validationCriteria is ignored, because assessmentRefs decides; keep one of them",
-                fix=unsafe("remove the criteria", Remove(place)),
+                fix=unsafe("remove `validationCriteria`", Remove(place)),
                 on_name=True,
             )
 

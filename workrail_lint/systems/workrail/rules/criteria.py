@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -10,10 +11,10 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags, why_slow
 from workrail_lint.base.wording import quoted
-from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Severity, unsafe
-from workrail_lint.rules.base import Report
+from workrail_lint.findings import Fix, Severity, unsafe
+from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy
 from workrail_lint.systems.workrail.condition_logic import LOGIC
 from workrail_lint.systems.workrail.criteria_schema import problems
@@ -281,20 +282,26 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
     summary = "The agent does not see validation criteria that are a list until it fails them."
     why = (
         f"The engine adds up to {_SURFACED_MOST} `contains`, `regex` and `length` rules of an `and` to the prompt as "
-        "requirements, but none of a list (KD-35)."
+        "requirements, but none of a list (engine defect KD-35). On the other hand, it never shows the messages of an "
+        "`and`."
     )
-    fix = "Wrap the list in an `and`."
     bad = {"type": "contains", "value": "## Findings", "message": "List the findings."}
     good = {"and": [{"type": "contains", "value": "## Findings", "message": "List the findings."}]}
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        if criteria.is_list and any(rule.type in _SURFACED for rule in criteria.rules):
+        prompt = criteria.step.prompt_text
+        hidden = [rule for rule in criteria.rules if rule.type in _SURFACED and not self._is_said(rule, prompt)]
+        if criteria.is_list and hidden:
             report(
                 criteria.pointer,
-                f"{label(criteria.step)}: the agent sees these rules only after failing; wrap them in "
-                '{"and": […]} to show them up front',
-                fix=unsafe("wrap the list in an 'and'", Replace(criteria.pointer, {"and": criteria.raw})),
+                f"{label(criteria.step)}: the agent sees these rules only after failing; say in the prompt what they "
+                "require",
             )
+
+    @staticmethod
+    def _is_said(rule: ValidationRule, prompt: str) -> bool:
+        """Return whether the prompt has what a rule asks for, or its message."""
+        return any(text and text in prompt for text in (rule.value, rule.message))
 
 
 class CriteriaCompositionHidesMessages(CriteriaRule):
@@ -337,6 +344,9 @@ def _patterns(criteria: Criteria) -> Iterator[tuple[str, str, ValidationRule]]:
             yield rule.pattern, "" if not rule.flags or why_invalid_flags(rule.flags) else rule.flags, rule
 
 
+_INLINE_FLAGS = Pattern(r"\(\?([ims]+)\)")
+
+
 class CriteriaRegexInvalid(_PatternRule):
     code = "CR011"
     name = "criteria-regex-invalid"
@@ -345,19 +355,46 @@ class CriteriaRegexInvalid(_PatternRule):
     summary = "The pattern of a regex rule is not a valid JavaScript regular expression."
     why = (
         "The rule can't be evaluated, which blocks the step for every answer, even next to a contract and in a run "
-        "that never stops (KD-17)."
+        "that never stops (engine defect KD-17)."
     )
-    bad = {"type": "regex", "pattern": "(high|low"}
-    good = {"type": "regex", "pattern": "(high|low)"}
+    fix = "Write flags at the start of the pattern, such as `(?i)`, as `flags`."
+
+    def examples(self) -> Iterator[Example]:
+        good = checked([{"type": "regex", "pattern": "(high|low)", "message": "Rate it.", "flags": "i"}])
+        yield Example(checked([{"type": "regex", "pattern": "(high|low"}]), good)
+        inline = {"type": "regex", "pattern": "(?i)(high|low)", "message": "Rate it."}
+        yield Example(checked([inline]), good, good)
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for pattern, flags, rule in _patterns(criteria):
             problem = why_invalid(pattern, flags)
             if problem is not None:
+                inline = _INLINE_FLAGS.match(pattern)
                 report(
                     rule.at("pattern"),
-                    f"{label(criteria.step)}: invalid pattern {excerpt(pattern)}: {problem}",
+                    f"{label(criteria.step)}: invalid pattern {excerpt(pattern)}: {problem}{self._hint(inline)}",
+                    fix=self._moved_flags(rule, inline),
                 )
+
+    @staticmethod
+    def _hint(inline: re.Match[str] | None) -> str:
+        if inline is None:
+            return ""
+        return f"; JavaScript has no {inline[0]}: remove it, and set `flags` to {quoted(inline[1])}"
+
+    @staticmethod
+    def _moved_flags(rule: ValidationRule, inline: re.Match[str] | None) -> Fix | None:
+        """Return the fix that writes the flags of a pattern as `flags`, if the rest is valid with them."""
+        if inline is None or "flags" in rule or rule.pattern is None:
+            return None
+        flags, pattern = inline[1], rule.pattern[inline.end() :]
+        if why_invalid_flags(flags) is not None or why_invalid(pattern, flags) is not None:
+            return None
+        return unsafe(
+            f"remove {inline[0]} and add the flags {quoted(flags)}",
+            Replace(rule.at("pattern"), pattern),
+            Insert(rule.pointer, "flags", None, flags),
+        )
 
 
 class CriteriaRegexFlags(_PatternRule):

@@ -60,7 +60,7 @@ class EngineFirstStep(EngineDefectRule):
             what = "has a condition, which the public engine ignores when it starts without onboarding"
         else:
             return
-        report(first.pointer, f"KD-01: {label(first)} comes first and {what}; put an unconditional step before it")
+        report(first.pointer, f"{label(first)} comes first and {what}; put an unconditional step before it")
 
     def examples(self) -> Iterable[Example]:
         conditional = step("deep-look", runCondition={"var": "depth", "equals": "deep"})
@@ -80,14 +80,12 @@ class EngineLongFix(EngineDefectRule):
         for each in workflow.all_steps:
             if each.contract == _VERDICT and not self._shows_verdict(each):
                 what = "without a valid verdict the public engine fails with INTERNAL_ERROR instead of blocking"
-                report(
-                    each.at("outputContract"), f"KD-03: {label(each)}: {what}; show the exact artifact in the prompt"
-                )
+                report(each.at("outputContract"), f"{label(each)}: {what}; show the exact artifact in the prompt")
                 return
             for consequence in each.assessment_consequences if each.kind == "standard" else ():
                 if len(consequence.effect.guidance.encode("utf-8", "surrogatepass")) > _GUIDANCE_BYTES:
                     what = f"guidance of more than {_GUIDANCE_BYTES} bytes makes the public engine fail, not block"
-                    report(consequence.at("effect", "guidance"), f"KD-03: {label(each)}: {what}; shorten it")
+                    report(consequence.at("effect", "guidance"), f"{label(each)}: {what}; shorten it")
                     return
 
     @staticmethod
@@ -133,7 +131,7 @@ class EngineLongNotes(EngineDefectRule):
         for each in workflow.all_steps:
             if each.kind == "standard" and not each.calls_template and not each.notes_optional:
                 what = "notes of more than 4096 bytes that are not ASCII can make the session unreadable"
-                report(each.pointer, f"KD-04: {label(each)}: {what}; ask for short notes")
+                report(each.pointer, f"{label(each)}: {what}; ask for short notes")
                 return
 
 
@@ -149,7 +147,7 @@ class EngineLongIssue(EngineDefectRule):
             for rule in self._listed_criteria(each):
                 if len(rule.message.encode("utf-8", "surrogatepass")) > _ISSUE_BYTES:
                     what = f"a message of more than {_ISSUE_BYTES} bytes makes the session unreadable once it is shown"
-                    report(rule.at("message"), f"KD-05: {label(each)}: {what}; shorten it")
+                    report(rule.at("message"), f"{label(each)}: {what}; shorten it")
                     return
 
     @staticmethod
@@ -183,7 +181,7 @@ class EngineLongEcho(EngineDefectRule):
             member = "outputContract" if each.contract is not None else "assessmentRefs"
             if each.raw.get(member):
                 what = f"a wrong value of more than {_ISSUE_BYTES} bytes can make the session unreadable"
-                report(each.at(member), f"KD-05: {label(each)}: {what}; list the allowed values in the prompt")
+                report(each.at(member), f"{label(each)}: {what}; list the allowed values in the prompt")
                 return
 
     def examples(self) -> Iterable[Example]:
@@ -205,14 +203,20 @@ class EngineFirstPrompt(EngineDefectRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = workflow.steps[0]
         for text in first.prompt_texts if first.kind == "standard" else ():
-            token = _TOKEN.search(text.text)
+            tokens = (token for token in _TOKEN.finditer(text.text))
+            token = next((token for token in tokens if self._has_value(token[1], workflow)), None)
             if token is not None:
                 report(
                     text.pointer,
-                    f"KD-12: {label(first)} comes first, and without onboarding the public engine shows "
+                    f"{label(first)} comes first, and without onboarding the public engine shows "
                     f"[unset: {token[1]}] here; use the variable in a later step",
                 )
                 return
+
+    @staticmethod
+    def _has_value(name: str, workflow: WorkflowContext) -> bool:
+        """Return whether anything sets the variable; another rule reports one that nothing sets, or sets too late."""
+        return workflow.analysis.is_given_at_start(name.partition(".")[0])
 
 
 class EngineDottedId(EngineDefectRule):
@@ -233,7 +237,7 @@ class EngineDottedId(EngineDefectRule):
                     return  # the agent knows
                 report(
                     node.place,
-                    f"KD-13: without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "
+                    f"without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "
                     "instead of blocking; tell the agent to submit notes with every step",
                 )
                 return
@@ -264,7 +268,7 @@ class EngineParallelNotes(EngineDefectRule):
         for each in workflow.all_steps:
             if each.kind == "parallel" and each.notes_optional is not True:
                 what = "needs notes, but the prompt of a parallel step does not ask for them"
-                report(each.pointer, f"KD-32: {label(each)} {what}; set `notesOptional` to true")
+                report(each.pointer, f"{label(each)} {what}; set `notesOptional` to true")
                 return
 
 
@@ -287,7 +291,7 @@ class EngineLoopVariable(EngineDefectRule):
                 if unset is not None:
                     report(
                         text.pointer,
-                        f"KD-33: {label(inner)}: the public engine shows [unset: {unset}] here, because the body of "
+                        f"{label(inner)}: the public engine shows [unset: {unset}] here, because the body of "
                         f"loop {quoted(each.id)} is named by id; put the step inline into the loop",
                     )
                     return
@@ -310,7 +314,7 @@ class EngineMetricsMisplaced(EngineDefectRule):
         last = workflow.steps[-1]
         what = self._misplaced(last, workflow)
         if what is not None:
-            report(last.pointer, f"KD-42: {label(last)} comes last and {what}; end with a plain step")
+            report(last.pointer, f"{label(last)} comes last and {what}; end with a plain step")
 
     @staticmethod
     def _misplaced(last: Step, workflow: WorkflowContext) -> str | None:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from workrail_lint.base.wording import counted
+from workrail_lint.base.wording import article, counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -22,6 +22,10 @@ _PRINCIPLE = (
 # What to require, by the topic of a step.
 _IDEAS: tuple[tuple[str, str], ...] = (
     (
+        r"\b(?:review|audit|inspect|find|analy|assess|investigat|challeng|verif|check)",
+        r"numbered findings, such as regex `Finding \d+:`",
+    ),
+    (
         r"\b(?:decid|decision|choos|select|plan|design|recommend|strateg|scope)",
         "a rationale, such as contains 'because'",
     ),
@@ -30,7 +34,7 @@ _IDEAS: tuple[tuple[str, str], ...] = (
         r"file positions, such as regex `[\w/.-]+\.\w+:\d+`",
     ),
 )
-_FINDINGS = r"numbered findings, such as regex `Finding \d+:`"
+_WORK = "something the agent can't write without doing the work"
 _GENERIC = frozenset(("wr", "handoff", "signal", "control", "report", "loop", "coordinator", "assessment", "workflow"))
 
 
@@ -82,7 +86,7 @@ def _improvement(criteria: Criteria, evaluation: EvidenceEvaluation, workflow: W
         return "add a length rule with min 200"
     if evaluation.bypass is not None:
         return "require evidence in every branch"
-    idea = next((advice for words, advice in _IDEAS if re.search(words, title)), _FINDINGS)
+    idea = next((advice for words, advice in _IDEAS if re.search(words, title)), _WORK)
     return f"require {idea}"
 
 
@@ -140,7 +144,7 @@ class CriteriaTriviallySatisfiable(_EvidenceRule):
     bad = {"type": "contains", "value": "banana"}
 
     def verdict(self, shortest: int) -> str:
-        return f"a {shortest}-character answer passes"
+        return f"{article(shortest)} {shortest}-character answer passes"
 
 
 class CriteriaVacuous(_EvidenceRule):

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.base.wording import counted, name_list, quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.model.workflow import (
     FunctionDefinition,
     FunctionParameter,
     LoopStep,
+    StandardStep,
     Step,
     Workflow,
 )
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
+from workrail_lint.systems.workrail.rules.prose import label, listing, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.structural import has_type, named_functions
+
+_SHOWN_NAMES = 5
 
 
 def _parameter(name: str = "limit", kind: str = "number", **members: Any) -> dict[str, Any]:
@@ -238,23 +240,48 @@ class FunctionReferenceUnknown(FunctionRule):
     fix = "Use the closest visible function name."
     needs = frozenset({"functionReferences"})
 
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.kind != "standard" or not step.function_references or step.calls_template:
-            return
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        nowhere: dict[str, list[str]] = {}  # places by name
+        for user in workflow.all_steps:
+            if user.kind != "standard" or not user.function_references or user.calls_template:
+                continue
+            visible = self._visible(user, workflow)
+            for index, reference in numbered(user.function_references):
+                name = reference.removesuffix("()")
+                if not name or name in visible:
+                    continue
+                suggestion = nearest(name, visible)
+                place = user.at("functionReferences", index)
+                if suggestion is None:
+                    nowhere.setdefault(name, []).append(place)
+                    continue
+                report(
+                    place,
+                    f"{label(user)}: unknown function {quoted(name)}; did you mean {quoted(suggestion)}?",
+                    fix=unsafe(f"use {quoted(suggestion)}", Replace(place, f"{suggestion}()")),
+                )
+        if nowhere:
+            self._report_missing(nowhere, report)
+
+    @staticmethod
+    def _visible(step: StandardStep, workflow: WorkflowContext) -> Collection[str]:
         around = workflow.loop_of.get(step.pointer)
         of_loop = around.function_definitions if around is not None else ()
-        visible = named_functions([*workflow.model.function_definitions, *of_loop, *step.function_definitions])
-        for index, reference in numbered(step.function_references):
-            name = reference.removesuffix("()")
-            if not name or name in visible:
-                continue
-            suggestion = nearest(name, visible)
-            place = step.at("functionReferences", index)
-            report(
-                place,
-                f"{label(step)}: unknown function {quoted(name)}{name_hint(suggestion, 'visible functions', visible)}",
-                fix=unsafe(f"use {quoted(suggestion)}", Replace(place, f"{suggestion}()")) if suggestion else None,
-            )
+        return named_functions([*workflow.model.function_definitions, *of_loop, *step.function_definitions])
+
+    @staticmethod
+    def _report_missing(nowhere: dict[str, list[str]], report: Report) -> None:
+        """Report all functions without a visible definition at once: that they are missing is one mistake."""
+        names = listing(list(nowhere)[:_SHOWN_NAMES])
+        more = f" and {len(nowhere) - _SHOWN_NAMES} more" if len(nowhere) > _SHOWN_NAMES else ""
+        places = [place for of_name in nowhere.values() for place in of_name]
+        count = f" (here and in {counted(len(places) - 1, 'other place')})" if len(places) > 1 else ""
+        noun = "function" if len(nowhere) == 1 else "functions"
+        report(
+            places[0],
+            f"no definition of the {noun} {names}{more} is visible where a step refers to it{count}; add it to "
+            "`functionDefinitions` or describe in the prompt what to do",
+        )
 
     def examples(self) -> Iterable[Example]:
         def referring(name: str) -> dict[str, Any]:
@@ -271,7 +298,8 @@ class FunctionReferenceFiltered(FunctionRule):
     summary = "A step has `functionReferences`, so a resumed run shows no function definitions."
     why = (
         "The engine compares `name()` with `name`, so no reference ever matches and the recovery prompt omits all "
-        "definitions (KD-09). Without references it shows all of them. Repeat important details in the prompt."
+        "definitions (engine defect KD-09). Without references it shows all of them. Repeat important details in the "
+        "prompt."
     )
     needs = frozenset({"functionReferences"})
 

@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.prose import label, mentions
 from workrail_lint.systems.workrail.rules.rule_needs import (
     PLAIN_ID,
     RESERVED_ID,
@@ -33,6 +33,7 @@ from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace
 
 _LONGEST_EXPANDED = 128
+_NAMESPACE = "project"  # for an id without one
 
 
 # ------------------------------------------------------------------------------------------ workflow ids
@@ -46,6 +47,13 @@ def _short_segment(ident: str) -> str | None:
     return next(segment for segment in segments if len(segment) == 1)
 
 
+def _valid_id(ident: str) -> str | None:
+    """Return the id in valid characters, with a namespace; None where that is still not an id that anyone may use."""
+    plain = re.sub(r"[^a-z0-9_.-]", "_", ident.lower())
+    candidate = plain if "." in plain else f"{_NAMESPACE}.{plain}"
+    return candidate if identity.is_valid(candidate) and not identity.is_reserved(candidate) else None
+
+
 class WorkflowIdPattern(WorkflowRule):
     code = "ID001"
     name = "workflow-id-pattern"
@@ -53,7 +61,7 @@ class WorkflowIdPattern(WorkflowRule):
     origin = "schema"
     summary = "The workflow id has invalid characters or an invalid form."
     why = "Ids are used as keys and in file names, so the engine rejects any other form."
-    fix = "Write the id in lower case, with `_` instead of every invalid character."
+    fix = "Write the id in lower case, with `_` instead of every invalid character and with a namespace."
     describes = (("Workflow", "pattern", "id"),)
     bad = {"id": "Demo.Flow"}
     good = {"id": "demo.flow"}
@@ -62,8 +70,7 @@ class WorkflowIdPattern(WorkflowRule):
         ident = str(violation.value)
         if ident.count(".") > 1 or _short_segment(ident) is not None:
             return None
-        candidate = re.sub(r"[^a-z0-9_.-]", "_", ident.lower())
-        suggestion = candidate if identity.is_valid(candidate) else None
+        suggestion = _valid_id(ident)
         message = (
             f"workflow id {shown(ident)} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, "
             f"_ or -{did_you_mean(suggestion)}"
@@ -132,7 +139,7 @@ class WorkflowIdReserved(WorkflowRule):
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
         message = f"id {quoted(workflow.id)} is reserved: only bundled workflows can use the namespace wr"
-        _report_rename(report, message, suggestion)
+        _report_rename(workflow, report, message, suggestion)
 
 
 class WorkflowIdLegacy(WorkflowRule):
@@ -153,7 +160,7 @@ class WorkflowIdLegacy(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         message = f"id {quoted(workflow.id)} has no namespace"
-        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
+        _report_rename(workflow, report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(id="project.my_flow")
@@ -175,7 +182,7 @@ class WorkflowIdLegacyNew(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         message = f"id {quoted(workflow.id)} of a new workflow has no namespace"
-        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
+        _report_rename(workflow, report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(id="project.my_flow")
@@ -191,12 +198,16 @@ def _is_legacy(workflow: WorkflowContext) -> bool:
     return not (workflow.is_routine and ident.startswith("routine-"))
 
 
-def _report_rename(report: Report, message: str, suggestion: str | None) -> None:
+def _report_rename(workflow: WorkflowContext, report: Report, message: str, suggestion: str | None) -> None:
     if suggestion is None:
         report("/id", message)
-    else:
-        fix = unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
-        report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
+        return
+    texts = [*workflow.top_texts, *(text for each in workflow.all_steps for text in each.texts)]
+    # A text that names the workflow would name one that is gone, and a workflow for tests is known by its id.
+    is_named = any(mentions(text.text, workflow.id) for text in texts)
+    keeps = is_named or identity.is_test(workflow.id)
+    fix = None if keeps else unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
+    report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
 
 
 # ------------------------------------------------------------------------------------------------- steps

@@ -18,6 +18,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     ARTIFACT,
     CONTEXT,
     LOOP,
+    MAX_PROMPT,
     artifact_source,
     decided_by,
     decisions,
@@ -30,6 +31,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     variables,
 )
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules.variable_verdicts import in_words
 
 _OTHER_CHECKS = ("outputContract", "assessmentRefs", "validationCriteria", "runCondition")
 _AGAIN = {"var": "openFindings", "gt": 0}
@@ -74,24 +76,43 @@ class LoopContextControlled(LoopRule):
             return None
         if loop.body_id is not None and not only_user(loop, workflow):
             return None
+        says = self._decision(loop, body[-1].prompt)
+        if says is None:
+            return None
         pointer = loop.at("loop", member)
         operations: list[Operation] = [Replace(pointer, artifact_source(loop.id))]
         if member == "condition":
             operations.append(Rename(pointer, "conditionSource"))
         if loop.loop.type == "until":
             operations.append(Replace(loop.at("loop", "type"), "while"))
+        operations.append(Replace(body[-1].at("prompt"), says))
         operations.append(Insert(body[-1].pointer, "outputContract", None, {"contractRef": LOOP_CONTROL}))
-        return unsafe("let a loop-control artifact decide", *operations)
+        return unsafe("let a loop-control artifact decide, and say in the prompt when to stop", *operations)
+
+    @staticmethod
+    def _decision(loop: LoopStep, prompt: str | None) -> str | None:
+        """Return the prompt with the condition in words; None where they can't say all of it."""
+        source = loop.loop.condition_source
+        by_variable = source if source is not None and source.kind == "context_variable" else loop.loop
+        words = in_words(by_variable.condition)
+        if not prompt or "…" in words or "{" in words:
+            return None
+        first, other = ("stop", "continue") if loop.loop.type == "until" else ("continue", "stop")
+        text = f"{prompt.rstrip()}\n\nSubmit a wr.loop_control artifact: `{first}` if {words}, else `{other}`."
+        return text if len(text) <= MAX_PROMPT else None
 
     def examples(self) -> Iterable[Example]:
-        review = step("review", "Review the change and count the open findings: continue above 0, else stop.")
-        decides = {**review, "outputContract": {"contractRef": LOOP_CONTROL}}
+        review = step("review", "Review the change and count the open findings in `openFindings`.")
+        asks = "\n\nSubmit a wr.loop_control artifact: `continue` if openFindings is greater than 0, else `stop`."
+        decides = {**review, "prompt": review["prompt"] + asks, "outputContract": {"contractRef": LOOP_CONTROL}}
         legacy = loop(review, type="while", count=..., maxIterations=3, condition=_AGAIN)
         good = workflow(controlled_loop(decides))
         yield Example(bad=workflow(legacy), good=good, fixed=good)
         until = {"kind": "context_variable", "condition": {"var": "openFindings", "equals": 0}}
         written = loop(review, type="until", count=..., maxIterations=3, conditionSource=until)
-        yield Example(bad=workflow(written), good=good, fixed=good)
+        stops = asks.replace("continue", "stop").replace("greater than 0, else `stop`", "'0', else `continue`")
+        ends = {**decides, "prompt": review["prompt"] + stops}
+        yield Example(bad=workflow(written), good=good, fixed=workflow(controlled_loop(ends)))
 
 
 class LoopConditionShadowed(LoopRule):
@@ -197,12 +218,9 @@ class LoopSourceLoopIdMismatch(LoopRule):
     summary = "The `conditionSource` of a loop has no `loopId`, or one that is not the loop's id."
     why = (
         "A decision applies to the loop it names, by the id of the loop step. If a prompt tells the agent another id, "
-        "its decisions are rejected; as long as no prompt does, this is only advice."
+        "its decisions are rejected. As long as no prompt does, and on the public engine, it is only advice."
     )
     fix = "Set `loopId` to the loop's id."
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return not workflow.engine  # the public engine ignores loopId
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         written = _authored_artifact(loop)
@@ -210,6 +228,8 @@ class LoopSourceLoopIdMismatch(LoopRule):
             return
         title = f"set loopId to {quoted(loop.id)}"
         if written.loop_id is None:
+            if workflow.engine:
+                return  # the public engine ignores loopId
             report(
                 written.pointer,
                 f"loop {quoted(loop.id)}: conditionSource has no loopId; add {quoted(loop.id)}",
@@ -223,7 +243,7 @@ class LoopSourceLoopIdMismatch(LoopRule):
         report(
             written.at("loopId"),
             f"loop {quoted(loop.id)}: loopId of conditionSource is {quoted(other)}; use {quoted(loop.id)}{also}",
-            severity=Severity.WARNING if using else Severity.INFO,
+            severity=Severity.WARNING if using and not workflow.engine else Severity.INFO,
             fix=unsafe(title, Replace(written.at("loopId"), loop.id)),
         )
 
@@ -258,7 +278,7 @@ class LoopNoExitStep(WorkflowRule):
     summary = "A loop waits for a loop-control artifact, but no step of its body has that contract."
     why = (
         "Without a decision the loop continues. On the public engine no step asks for one, so the loop always runs to "
-        "`maxIterations`. Only our profile `locked` adds a decision step to the body."
+        "`maxIterations`. Only a run of `workrail-test` with `--profile locked` adds a decision step to the body."
     )
     needs = frozenset({LOOP})
 
@@ -269,7 +289,7 @@ class LoopNoExitStep(WorkflowRule):
             report(
                 loop.at("loop", "conditionSource"),
                 f"loop {quoted(loop.id)}: no body step has the contract {LOOP_CONTROL}, so on the public engine the "
-                "loop always runs to maxIterations (only profile locked adds a decision step); add the contract to "
+                "loop always runs to maxIterations; add the contract to "
                 "the last step",
             )
 

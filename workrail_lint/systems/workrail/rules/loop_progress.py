@@ -89,7 +89,8 @@ class LoopSourceType(LoopRule):
             return workflow(step("plan", first), loop(step("draft"), count="chapters"))
 
         yield Example(
-            bad=counted("Set `chapters` to a list of titles."), good=counted("Set `chapters` to the number of chapters.")
+            bad=counted("Set `chapters` to a list of titles."),
+            good=counted("Set `chapters` to the number of chapters."),
         )
 
 

@@ -33,7 +33,9 @@ _READS = Pattern(
 )
 _MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?|or)\b")
 # Files that projects have.
-_USUAL = frozenset(("package.json", "readme.md", "tsconfig.json", "agents.md", "claude.md", "changelog.md", "requirements.txt"))
+_USUAL = frozenset(
+    ("package.json", "readme.md", "tsconfig.json", "agents.md", "claude.md", "changelog.md", "requirements.txt")
+)
 
 
 class _FileUse(NamedTuple):

@@ -10,19 +10,18 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.documents.nodes import Kept, numbered
-from workrail_lint.documents.operations import Insert, Operation, Remove, Replace, ReplaceText
+from workrail_lint.documents.operations import Remove, Replace, ReplaceText
 from workrail_lint.documents.pointer import Token, parent
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
 from workrail_lint.systems.workrail.compiler.tokens import TOKEN
-from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFragment, PromptValue, StandardStep, Step
+from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFragment, PromptValue, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, listing, text_at, value_at
-from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at, value_at
+from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT, variables
 
 _NEAR = MAX_PROMPT * 9 // 10
 
@@ -315,7 +314,6 @@ class GuidanceNotDelivered(FragmentRule):
     origin = "runtime"
     summary = "The workflow has `guidance` or `metaGuidance`, which the engine never sends to the agent."
     why = "The text is hashed with the workflow, but the agent never sees it. What matters must be in a prompt."
-    fix = "Move the guidance of a step into its prompt."
     needs = frozenset({"metaGuidance", "guidance"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -328,52 +326,22 @@ class GuidanceNotDelivered(FragmentRule):
         members = ["metaGuidance"] if has_meta else []
         if steps:
             members.append("guidance" if len(steps) == 1 else f"the guidance of {counted(len(steps), 'step')}")
-        fixes = [self._moved(step, [item for item in step.guidance if is_text(item)], workflow) for step in steps]
-        operations = [operation for fix in fixes if fix is not None for operation in fix.operations]
         where = f"{label(steps[0])}: " if len(steps) == 1 and not has_meta else ""
         report(
             "/metaGuidance" if has_meta else steps[0].at("guidance"),
             f"{where}the engine never sends {listed(members)} to the agent; move what matters into the prompts",
-            fix=unsafe("move the guidance into the prompts", *operations) if operations else None,
             on_name=True,
         )
 
-    @staticmethod
-    def _moved(step: StandardStep, items: list[str], workflow: WorkflowContext) -> Fix | None:
-        """Return the guidance as bullets after the prompt, or as constraints of its blocks."""
-        if any("{{" in item and "wr." in item.lower() for item in items):
-            return None  # a token that had no effect there would be resolved in a prompt
-        if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
-            return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
-        operations: list[Operation] = []
-        if items and step.prompt is not None and step.prompt_blocks is None:
-            text = step.prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
-            if len(text) > MAX_PROMPT:
-                return None
-            operations.append(Replace(step.at("prompt"), text))
-        elif items and step.prompt_blocks is not None and step.prompt is None:
-            blocks = step.prompt_blocks
-            if "constraints" in blocks:
-                count = len(blocks.constraints)
-                operations += [
-                    Insert(blocks.at("constraints"), None, count + at, item) for at, item in enumerate(items)
-                ]
-            else:
-                operations.append(Insert(blocks.pointer, "constraints", None, list(items)))
-        elif items:
-            return None
-        return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
-
     def examples(self) -> Iterable[Example]:
         moved = samples.workflow(samples.step(prompt="Describe what you see.\n\n- Prefer evidence."))
-        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence."])), moved, moved)
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence."])), moved)
         blocks = {"goal": "Describe what you see."}
         in_blocks = samples.workflow(
             samples.step(prompt=None, promptBlocks={**blocks, "constraints": ["Prefer evidence."]})
         )
         yield Example(
             samples.workflow(samples.step(prompt=None, promptBlocks=blocks, guidance=["Prefer evidence."])),
-            in_blocks,
             in_blocks,
         )
         yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
@@ -585,14 +553,27 @@ SUBSTITUTED_FIELDS = (
     "synthesis",
 )
 _NEVER = ("agentRole", "guidance")
-_BRACES = Pattern(r"(?<!\{)\{\{([^{}]+)\}\}(?!\})")
+# Not `${{ … }}`, an expression of a CI system.
+_BRACES = Pattern(r"(?<![{$])\{\{([^{}]+)\}\}(?!\})")
+_FOREIGN = ("wr.", ".")  # builtins, and fields in the output format of command-line tools, as in {{.Names}}
+_DIAGRAM = Pattern(r"(?:```|~~~)\s*mermaid\b.*?(?:```|~~~|\Z)", re.DOTALL)
 _PATH = Pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 def _tokens(text: Text, fields: tuple[str, ...]) -> Iterable[re.Match[str]]:
+    """Return the double braces of a text, without those that belong to another language."""
     if "{{" not in text.text or text.field not in fields:
         return ()
-    return (match for match in _BRACES.finditer(text.text) if not js.trim(match[1]).lower().startswith("wr."))
+    diagrams = [match.span() for match in _DIAGRAM.finditer(text.text)] if "mermaid" in text.text else []
+    return (
+        match
+        for match in _BRACES.finditer(text.text)
+        if not js.trim(match[1]).lower().startswith(_FOREIGN) and not _is_within(match.start(), diagrams)
+    )
+
+
+def _is_within(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in spans)
 
 
 def _verb(tokens: Collection[str]) -> str:
@@ -608,8 +589,8 @@ class ContextTokenSpaced(WorkflowRule):
     why = "The engine replaces only tokens without whitespace; the agent sees this one literally."
     fix = "Remove the whitespace."
     words = ("{{",)
-    bad = {"prompt": "Greet {{ user }} by name."}
-    good = {"prompt": "Greet {{user}} by name."}
+    bad = {"steps": [{"prompt": "Ask for the name; set `user`."}, {"id": "greet", "prompt": "Greet {{ user }}."}]}
+    good = {"steps": [{"prompt": "Ask for the name; set `user`."}, {"id": "greet", "prompt": "Greet {{user}}."}]}
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is None or step.calls_template:
@@ -624,8 +605,21 @@ class ContextTokenSpaced(WorkflowRule):
                 text.pointer,
                 f"{label(step)}: {listing(spaced)} {_verb(spaced)} not replaced with the context value; remove the "
                 "spaces",
-                fix=unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items())),
+                fix=self._closed_up(spaced, text, step, workflow),
             )
+
+    @staticmethod
+    def _closed_up(spaced: dict[str, str], text: Text, step: Step, workflow: WorkflowContext) -> Fix | None:
+        """Return the fix; none where a token would then show that its variable is unset."""
+        names = {new[2:-2].partition(".")[0] for new in spaced.values()}
+        if not all(workflow.analysis.is_known_at(name, step.pointer) for name in names):
+            return None
+        return unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items()))
+
+
+_SHOWN_TOKENS = 3
+_CHOICE = Pattern(r"\?[^:{}]*:|#(?:if|unless)\b|\|\||&&|\bif\b")
+_FIRST_NAME = Pattern(r"[A-Za-z_]\w*")
 
 
 class ContextTokenExpression(WorkflowRule):
@@ -648,11 +642,31 @@ class ContextTokenExpression(WorkflowRule):
             if (name := js.trim(match[1])) and not _PATH.fullmatch(name)
         ]
         if odd:
+            shown = dict.fromkeys(odd)
+            first = ", ".join(map(excerpt, list(shown)[:_SHOWN_TOKENS]))
+            more = (
+                f" and {counted(len(shown) - _SHOWN_TOKENS, 'other expression')}" if len(shown) > _SHOWN_TOKENS else ""
+            )
             report(
                 text.pointer,
-                f"{label(step)}: the engine can't evaluate {listing(dict.fromkeys(odd))}, so the agent sees the text "
-                "literally; let an earlier step set a context variable and use its name",
+                f"{label(step)}: the engine can't evaluate {first}{more}, so the agent sees the text literally; "
+                f"{self._remedy(odd[0], text, step)}",
             )
+
+    @staticmethod
+    def _remedy(token: str, text: Text, step: Step) -> str:
+        """Return what to write instead of an expression."""
+        if text.field in _NEVER:
+            return f"`{text.field}` shows no values at all; say it in the prompt"
+        if _CHOICE.search(token):
+            return "write each variant as an item of `promptFragments` with its condition in `when`"
+        name = _FIRST_NAME.search(token)
+        if step.around is not None and name is not None and name[0] in variables(step.around):
+            return (
+                f"`{name[0]}` is a variable of loop {quoted(step.around.id)}, so use it as it is (`iterationVar` "
+                "counts from 1, `indexVar` from 0)"
+            )
+        return "let an earlier step set a context variable and use its name"
 
 
 class ContextTokenField(WorkflowRule):

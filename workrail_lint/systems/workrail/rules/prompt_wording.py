@@ -220,7 +220,15 @@ _MECHANISM = ("workrail executor", "tool", "spawn_agent", "mcp", "routine-", "wo
 _HELPER = r"(?:sub-?agents?|executors?|delegates?|helpers?|workers?|agents?|it|they|he|she)"
 # A subagent starts without what was said before.
 _SHARED = Search(
-    ("already know", "already has", "already have", "what we discussed", "our conversation", "our discussion", "remember"),
+    (
+        "already know",
+        "already has",
+        "already have",
+        "what we discussed",
+        "our conversation",
+        "our discussion",
+        "remember",
+    ),
     rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
     r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation|discussion|chat)"
     r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b",
@@ -284,7 +292,12 @@ class PromptDelegationAmbiguous(WorkflowRule):
                 )
         for phrase in texts.phrases(_DELEGATES):
             prompt = phrase.step.prompt_text
-            if phrase.pointer in seen or phrase.is_negated or len(prompt) > _SHORT_PACKAGE or _PACKAGE.search(prompt.lower()):
+            if (
+                phrase.pointer in seen
+                or phrase.is_negated
+                or len(prompt) > _SHORT_PACKAGE
+                or _PACKAGE.search(prompt.lower())
+            ):
                 continue
             seen.add(phrase.pointer)
             report(
@@ -310,13 +323,19 @@ class MetaGuidancePseudoCode(WorkflowRule):
     good = {"metaGuidance": ["Go deep when the change touches more than two modules."]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for index, item in numbered(workflow.model.meta_guidance):
-            match = _CODE.search(item) if self._may_be_code(item) else None
-            if match is not None:
-                report(
-                    f"/metaGuidance/{index}",
-                    f"metaGuidance[{index}] contains code ({excerpt(match[0])}), which nothing runs; write plain text",
-                )
+        code = [
+            (index, match[0])
+            for index, item in numbered(workflow.model.meta_guidance)
+            if self._may_be_code(item) and (match := _CODE.search(item))
+        ]
+        if code:
+            index, first = code[0]
+            more = f" and {counted(len(code) - 1, 'other item')}" if len(code) > 1 else ""
+            report(
+                f"/metaGuidance/{index}",
+                f"metaGuidance[{index}]{more} {'contain' if more else 'contains'} code ({excerpt(first)}), which "
+                "nothing runs; write plain text",
+            )
 
     @staticmethod
     def _may_be_code(text: str) -> bool:
@@ -426,7 +445,20 @@ _BLANK = Search(
     r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b",
 )
 _NOTE = Search(
-    ("note to ", "notes to ", "[ed", "(ed", "[comment", "[note", "<<<<<<<", ">>>>>>>", "[reviewer", "[wip", "(wip", "[draft"),
+    (
+        "note to ",
+        "notes to ",
+        "[ed",
+        "(ed",
+        "[comment",
+        "[note",
+        "<<<<<<<",
+        ">>>>>>>",
+        "[reviewer",
+        "[wip",
+        "(wip",
+        "[draft",
+    ),
     r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip|draft)(?:'s)?"
     r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )
@@ -516,7 +548,7 @@ class NumberedTwice(WorkflowRule):
         report(
             replacements[0].pointer,
             f"{steps[0]}: this item has its own number, and the engine adds another{also}; remove the number",
-            fix=unsafe("remove the numbers", *replacements),
+            fix=unsafe("remove the numbers before the items", *replacements),
         )
 
 

@@ -394,6 +394,8 @@ class AssessmentUnused(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         used = {ref for user in workflow.all_steps if user.kind == "standard" for ref in user.assessment_refs}
+        # One that a misspelled reference means is used.
+        used |= {finding.suggestion or "" for finding in workflow.earlier if finding.name == "assessment-ref-unknown"}
         for assessment in workflow.model.assessments:
             if "id" in assessment and assessment.id not in used:
                 report(
@@ -513,7 +515,7 @@ class ExtensionPointUnused(WorkflowRule):
                 point.at("slotId"),
                 f"no prompt uses the slot {quoted(slot)}; {advice}",
                 # A token that means the slot must be corrected, and needs the declaration.
-                fix=unsafe("remove the extension point", Remove(place))
+                fix=unsafe(f"remove the extension point {quoted(slot)}", Remove(place))
                 if all_understood and not strays and not meant
                 else None,
             )

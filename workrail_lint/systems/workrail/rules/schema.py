@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NumberLexeme
@@ -25,7 +26,13 @@ from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.rule_needs import ODD_NUMBERS
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
-from workrail_lint.systems.workrail.step_place import STEP_SHAPES, StepPlace, elsewhere, other_step_shapes
+from workrail_lint.systems.workrail.step_place import (
+    STEP_SHAPES,
+    StepPlace,
+    elsewhere,
+    is_list_of_strings,
+    other_step_shapes,
+)
 
 _LONGEST_SHOWN = 40
 
@@ -328,6 +335,71 @@ class SchemaMissingMember(SchemaRule):
     bad = {"title": ...}
 
 
+# How a member is written, for one of a wrong type.
+_FORMS = {
+    "outputContract": '{"contractRef": "wr.contracts.review_verdict"}',
+    "templateCall": '{"templateId": "wr.templates.routine.ideation", "args": {}}',
+    "promptBlocks": '{"goal": "…", "constraints": ["…"], "procedure": ["…"]}',
+    "runCondition": '{"var": "name", "equals": "value"}',
+    "condition": '{"var": "name", "equals": "value"}',
+    "when": '{"var": "name", "equals": "value"}',
+    "validationCriteria": '[{"type": "contains", "value": "…", "message": "…"}]',
+    "requireConfirmation": '{"kind": "human_approval"}',
+    "loop": '{"type": "for", "count": 3, "maxIterations": 3}',
+    "promptFragments": '[{"id": "…", "when": {"var": "name", "equals": "value"}, "text": "…"}]',
+    "verification": '{"command": "make test"}',
+    "audit": '{"rubric": ["…"]}',
+    "synthesis": '{"prompt": "…"}',
+    "metaGuidance": '["…"]',
+    "preconditions": '["…"]',
+}
+_OBJECTS = {"outputContract": ("contractRef", "wr.contracts."), "templateCall": ("templateId", "wr.templates.")}
+_CONDITIONS = ("runCondition", "condition", "when")
+_OPERATORS = {"==": "equals", "!=": "not_equals", ">=": "gte", "<=": "lte", ">": "gt", "<": "lt"}
+_COMPARISON = Pattern(
+    r"(?:context\.)?([A-Za-z_]\w*)\s*(==|!=|>=|<=|>|<)=?\s*('[^'\"]*'|\"[^'\"]*\"|-?\d+(?:\.\d+)?|true|false)"
+)
+_LONGEST_FORM = 80
+
+
+def _meant_value(violation: Violation, member: str) -> Any:
+    """Return the value that one of a wrong type certainly means; None where that is open."""
+    value, wanted = violation.value, violation.expected
+    match value:
+        case str() if member in _CONDITIONS:
+            return _meant_condition(value)
+        case str() if member in _OBJECTS:
+            name, prefix = _OBJECTS[member]
+            return {name: value} if value.startswith(prefix) else None
+        case "true" | "false" if "boolean" in wanted:
+            return value == "true"
+        case str() if {"number", "integer"}.intersection(wanted) and re.fullmatch(r"\d{1,9}", value):
+            return int(value)
+        case str() if is_list_of_strings(violation.schema):
+            return [value] if not js.is_blank(value) else None
+        case [*lines] if wanted == ("string",) and set(map(type, lines)) == {str}:
+            return "\n".join(value)
+    return None
+
+
+def _meant_condition(text: str) -> dict[str, Any] | None:
+    match = _COMPARISON.fullmatch(text.strip())
+    if match is None:
+        return None
+    name, operator, literal = match.groups()
+    value = literal[1:-1] if literal[0] in "'\"" else json.loads(literal)
+    needs_number = operator not in ("==", "!=")
+    is_number = literal[0] == "-" or literal[0].isdecimal()
+    return {"var": name, _OPERATORS[operator]: value} if is_number or not needs_number else None
+
+
+def _as_code(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) <= _LONGEST_FORM:
+        return f"`{text}`"
+    return "a list with this string" if text[0] == "[" else "all of it as one string"
+
+
 class SchemaType(SchemaRule):
     code = "SC003"
     name = "schema-type"
@@ -335,9 +407,23 @@ class SchemaType(SchemaRule):
     origin = "schema"
     summary = "A value has the wrong JSON type."
     why = 'Values are not converted: `"3"` is not a number, and `null` is not the same as a missing member.'
+    fix = "Write the value in the right form where its meaning is certain."
     describes = ((ANY, "type"),)
     bad = {"guidance": "Read first."}
     good = {"guidance": ["Read first."]}
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        description = super().describe(violation, place)
+        if description is None:
+            return None
+        meant = _meant_value(violation, place.member)
+        if meant is not None:
+            message = f"{description.message}; write {_as_code(meant)}"
+            return description._replace(
+                message=message, fix=unsafe("write it in the right form", Replace(violation.pointer, meant))
+            )
+        shape = _FORMS.get(place.member) if violation.value is not None else None
+        return description._replace(message=f"{description.message}; write `{shape}`") if shape else description
 
 
 class SchemaEnum(SchemaRule):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import chain, count
 from typing import Any
@@ -16,7 +17,15 @@ from workrail_lint.systems.workrail.catalog.catalog import PLACEHOLDER
 from workrail_lint.systems.workrail.model.workflow import StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import ROUTINE, Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, step_members
+from workrail_lint.systems.workrail.rules.prose import (
+    excerpt,
+    is_reported,
+    label,
+    listing,
+    mentions,
+    step_members,
+    text_at,
+)
 
 _IDEATION = "wr.templates.routine.ideation"
 _SIMULATION = "wr.templates.routine.execution-simulation"
@@ -98,13 +107,22 @@ class TemplateArgUnused(_CallRule):
                 fix=(
                     unsafe(f"rename it to {quoted(meant)}", Rename(pointer, meant))
                     if meant
-                    # While an argument is missing, the value may be intended for it.
+                    # While an argument is missing, the value may be intended for it; and what others use is not idle.
                     else None
-                    if missing
-                    else unsafe("remove the argument", Remove(pointer))
+                    if missing or self._is_mentioned(text_at(workflow.definition, pointer), step, workflow)
+                    else unsafe(f"remove the argument {quoted(name)}", Remove(pointer))
                 ),
                 on_name=True,
             )
+
+    @staticmethod
+    def _is_mentioned(value: str | None, step: Step, workflow: WorkflowContext) -> bool:
+        """Return whether another part of the workflow names the value, as the file that the routine should write."""
+        texts = [
+            *workflow.top_texts,
+            *(text for other in workflow.all_steps if other is not step for text in other.texts),
+        ]
+        return value is not None and any(mentions(text.text, value) for text in texts)
 
     def examples(self) -> Iterable[Example]:
         yield Example(calling(_SIMULATION, args={"flavour": "x"}), calling(_SIMULATION), calling(_SIMULATION, args={}))
@@ -154,7 +172,7 @@ class TemplateCallMemberIgnored(_CallRule):
                 report(
                     step.at(name),
                     f"{label(step)}: `{name}` is dropped when the template call is expanded; remove it",
-                    fix=unsafe("remove it", Remove(step.at(name))),
+                    fix=unsafe(f"remove `{name}`", Remove(step.at(name))),
                     on_name=True,
                 )
 
@@ -335,11 +353,21 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if "{" not in text.text or text.field not in ("guidance", "agentRole", "fragment", "metaGuidance"):
             return
-        names = [match[0] for match in _NAME.finditer(text.text)]
+        names = [match[0] for match in _NAME.finditer(text.text) if self._is_argument(match, workflow)]
         if names:
             where = f"{label(step)}: " if step else ""
             advice = "use it in `prompt` or `title`"
             report(text.pointer, f"{where}{excerpt(names[0])} is not replaced in `{text.field}`; {advice}")
+
+    @staticmethod
+    def _is_argument(match: re.Match[str], workflow: WorkflowContext) -> bool:
+        """Return whether braces name an argument; in a command, only those that a prompt or title uses too."""
+        before = match.string[: match.start()]
+        line = before.rpartition("\n")[2]
+        is_command = before.count("```") % 2 == 1 or line.count("`") % 2 == 1 or line.endswith("$")
+        if not is_command or match.string[match.start() - 1 : match.end() + 1] == f"`{match[0]}`":
+            return True
+        return any(match[0] in text for step in workflow.all_steps for text in (step.title, step.prompt_text))
 
 
 class RoutineTemplateCollision(RoutineRule):

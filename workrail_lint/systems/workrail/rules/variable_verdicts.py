@@ -252,6 +252,7 @@ _STOPS = ("items", "count")
 # Where a value is used as it is, and not only compared.
 _SHOWN = ("token", *_STOPS)
 _FIRST_SETTERS = 3
+_MOVE = "move the step or the use"
 # Whether so many steps together surely set a variable would take longer to prove than the whole check.
 _MANY_SETTERS = 20
 # Old names of loop variables; another rule reports them.
@@ -351,7 +352,10 @@ class _Variable:
         self.judge_.report(NEVER_SET, severity, use.pointer, message, unset=self.name)
 
     def _remedy(self) -> str:
-        return "the caller must set it" if self.analysis.is_routine else "ask for it in an earlier prompt"
+        declared = f'declare it in `preconditions`: "Inputs: `{self.name}`"'
+        if self.analysis.is_routine:
+            return f"if the caller sets it, {declared}"
+        return f"ask for it in an earlier prompt, or, if the caller sets it, {declared}"
 
     def _effect(self, use: Use) -> str:
         match use.kind:
@@ -505,24 +509,33 @@ class _Variable:
                 return f"this step runs only when {name} is set, and only this step sets it; set it in an earlier step"
 
     def _too_late(self, use: Use, first: Definition) -> None:
-        setter = quoted(self.analysis.steps[first.step or 0].id)
+        setting = self.analysis.steps[first.step or 0]
+        setter = quoted(setting.id)
         severity = Severity.ERROR if use.kind in _STOPS else Severity.WARNING
-        message = f"{quoted(self.name)} is first set by step {setter}, which runs later"
         here = self.analysis.steps[use.step]
+        if use.step in self._steps:
+            message = f"{quoted(self.name)} is set only by this step and by step {setter}, which runs later"
+        elif setting.loop == here.id:
+            message = f"{quoted(self.name)} is first set by step {setter} of the loop's own body, which runs later"
+        else:
+            message = f"{quoted(self.name)} is first set by step {setter}, which runs later"
+        # A loop can't be moved behind its own body, nor a step behind itself.
+        is_own = use.step in self._steps or setting.loop in (here.id, here.loop or here.id)
+        remedy = f"set it before the {'loop' if here.kind == 'loop' else 'step'}" if is_own else _MOVE
         if use.kind == "runCondition" and here.loop is None:
             decision = self.judge_.decisions.get(use.root)
             holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
             if holds is False:
-                message += f", so this step runs out of order, after {setter}; move the step or the use"
-            else:
-                message += "; move the step or the use"
+                message += (
+                    f", so {consequence(self.judge_, use.kind, use.step, False)}"
+                    if is_own
+                    else f", so this step runs out of order, after {setter}"
+                )
         elif use.kind == "token":
-            message += f", so the agent will see {self._unset_text(use)}; move the step or the use"
+            message += f", so the agent will see {self._unset_text(use)}"
         elif use.kind in _STOPS:
-            message += ", so the run stops here; move the step or the use"
-        else:
-            message += "; move the step or the use"
-        self.judge_.report(TOO_LATE, severity, use.pointer, message)
+            message += ", so the run stops here"
+        self.judge_.report(TOO_LATE, severity, use.pointer, f"{message}; {remedy}")
 
     def _maybe_unset(self, use: Use, earlier: list[Definition]) -> None:
         if len(earlier) > _MANY_SETTERS:
@@ -602,8 +615,26 @@ def judge_gates(judge: Judge) -> None:
             Severity.WARNING,
             first.pointer,
             f"in an interactive run this confirmation {effect}: the engine evaluates it before the step runs, and only "
-            f"this step sets {pronoun}. Move it to the next step",
+            f"this step sets {pronoun}. {_gate_remedy(judge, first, pronoun)}",
         )
+
+
+_ACTS = re.compile(
+    r"\b(?:appl(?:y|ies)|creat|delet|deploy|drop|execut|implement|merg|migrat|publish|push|releas|remov|roll|send|ship|"
+    r"submit|writ)",
+    re.IGNORECASE,
+)
+
+
+def _gate_remedy(judge: Judge, use: Use, names: str) -> str:
+    """Return what to do about a confirmation; one on a step that acts must stay before the act."""
+    analysis = judge.analysis
+    step = analysis.steps[use.step]
+    following = analysis.steps[use.step + 1] if use.step + 1 < len(analysis.steps) else None
+    title = analysis.flow.nodes[use.step].model.title
+    if following is None or following.loop != step.loop or _ACTS.search(title) or _ACTS.search(step.id):
+        return f"Set {names} in an earlier step"
+    return "Move it to the next step"
 
 
 def judge_items(judge: Judge) -> None:

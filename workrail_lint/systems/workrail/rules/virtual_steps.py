@@ -16,7 +16,7 @@ from workrail_lint.systems.workrail.compiler.steps import expand_virtual
 from workrail_lint.systems.workrail.model.workflow import AuditConfig, Step, SynthesisConfig, VerificationConfig
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, value_at
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, value_at
 from workrail_lint.systems.workrail.rules.rule_needs import MAX_PROMPT
 
 _MAX_CONFIG_PROMPT = 4096
@@ -178,7 +178,8 @@ class VirtualStepNotRenderable(VirtualStepRule):
     summary = "A step has `verification`, `audit` or `synthesis`, and the public engine can't show the generated step."
     why = (
         "The public engine looks for the prompt of the generated step in the source file, finds nothing and stops with "
-        '`prompt_render_failed` (KD-02). Runs of `workrail-test` are not affected, so with `target = "ir"` it is info.'
+        "`prompt_render_failed` (engine defect KD-02). Runs of `workrail-test` are fine, so with "
+        '`target = "ir"` it is info.'
     )
     fix = "Replace the blocks with explicit steps, once everything they show is in their prompts."
     needs = frozenset({"verification", "audit", "synthesis"})
@@ -212,6 +213,8 @@ class VirtualStepNotRenderable(VirtualStepRule):
             PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
         ):
             return None  # in a prompt of a routine braces ask every caller for an argument
+        if is_reported("step-id-pattern", step.at("id"), workflow):
+            return None  # the ids of the new steps would be invalid too
         used = workflow.step_ids
         nodes, errors = expand_virtual((Node(step.raw, step.pointer, model=step),), workflow.id)
         operations: list[Operation] = [Remove(step.at(block)) for block in blocks]

@@ -1,0 +1,94 @@
+"""The inputs of a workflow: context variables that its caller provides, declared by its author.
+
+A precondition, or a line of `about`, that begins with "Inputs:" names them in backticks; what follows a name says which
+values it has, as in a prompt: "Inputs: `ticketId`, `urgency` (low, normal or high)". To the engine both are plain text.
+A project can name more of them in its configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
+from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, read_domain
+
+# The option of a project: a list of names for each workflow id, or for all under `*`.
+OPTION = "inputs"
+EVERY_WORKFLOW = "*"
+_LINE = Pattern(r"[ \t]*(?:[-*][ \t]+)?\**Inputs?\**:")
+_NAME = Pattern(r"`([A-Za-z_][A-Za-z0-9_]*)`")
+
+
+class Input(NamedTuple):
+    """A variable that the caller provides."""
+
+    name: str
+    pointer: str  # of the text that declares it; "" where the configuration does
+    text: str
+    span: tuple[int, int]  # of the name in the text
+    kind: str  # of the values, as in `domains`; "" if nothing is said about them
+    values: tuple[Any, ...]
+
+    @property
+    def example(self) -> Any:
+        """Return a value that a caller could provide."""
+        match self.kind:
+            case "":
+                return f"example {self.name}"
+            case _ if self.kind == BOOLEAN:
+                return True
+            case _ if self.kind == NUMBER:
+                return 1
+            case _ if self.kind == LIST:
+                return [{str(member): f"example {member}" for member in self.values} or "example"]
+            case _:
+                return self.values[0]
+
+
+class Declaring(Protocol):
+    """What declares inputs: a workflow or its compiled form."""
+
+    @property
+    def preconditions(self) -> Sequence[str]: ...
+
+    @property
+    def about(self) -> str | None: ...
+
+
+def declared_inputs(workflow: Declaring) -> dict[str, Input]:
+    """Return the inputs that a workflow declares, by name."""
+    inputs: dict[str, Input] = {}
+    for pointer, text in _texts(workflow):
+        start = 0
+        for line in text.splitlines(keepends=True):
+            heading = _LINE.match(line)
+            if heading is not None:
+                for match in _NAME.finditer(text, start + heading.end(), start + len(line)):
+                    inputs.setdefault(match[1], _input(match[1], pointer, text, match.span(1)))
+            start += len(line)
+    return inputs
+
+
+def configured_inputs(options: Mapping[str, object], workflow_id: str) -> frozenset[str]:
+    """Return the inputs that the configuration of a project names for a workflow."""
+    match options.get(OPTION):
+        case {**by_id}:
+            lists = [by_id.get(key, ()) for key in (EVERY_WORKFLOW, workflow_id)]
+            return frozenset(str(name) for names in lists if isinstance(names, list) for name in names)
+    return frozenset()
+
+
+def _texts(workflow: Declaring) -> Iterator[tuple[str, str]]:
+    for index, text in enumerate(workflow.preconditions):
+        if "Input" in text:
+            yield f"/preconditions/{index}", text
+    if workflow.about and "Input" in workflow.about:
+        yield "/about", workflow.about
+
+
+def _input(name: str, pointer: str, text: str, span: tuple[int, int]) -> Input:
+    statement = read_domain(text, *span, lambda: STATED)
+    kind, values = (statement.kind, statement.values) if statement is not None else ("", ())
+    return Input(name, pointer, text, span, kind, values)
