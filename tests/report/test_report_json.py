@@ -21,6 +21,7 @@ def test_the_shape_is_the_documented_one() -> None:
                 "code": "LP002",
                 "name": "loop-max-iterations-missing",
                 "severity": "error",
+                "confidence": "high",
                 "message": "something is wrong",
                 "path": "workflows/a.json",
                 "pointer": "/id",

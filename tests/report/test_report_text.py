@@ -7,7 +7,7 @@ import re
 
 from report_samples import TEXT, checked, finding, fixed, report
 
-from workrail_lint.findings import Edit, Safety, Severity
+from workrail_lint.findings import Confidence, Edit, Safety, Severity
 from workrail_lint.report import render
 from workrail_lint.systems.workrail.rules import samples
 
@@ -169,3 +169,16 @@ def test_colours_and_links_only_decorate() -> None:
 def test_without_a_terminal_there_is_no_escape_sequence() -> None:
     for name in ("text", "concise"):
         assert "\x1b" not in render(name, checked(BROKEN))
+
+
+def test_doubt_is_shown_and_can_be_left_out() -> None:
+    sure, unsure = finding(), finding()
+    unsure.confidence = Confidence.MEDIUM
+    both = report(sure, unsure)
+    assert render("text", both).count("(medium confidence)") == 1
+    assert render("concise", both).count("(medium confidence)") == 1
+    only = report(sure, unsure, confidence=Confidence.HIGH)
+    text = render("concise", only)
+    assert "medium confidence" not in text
+    assert "1 error hidden; show them with --confidence low" in text
+    assert [each["confidence"] for each in json.loads(render("json", only))["findings"]] == ["high", "medium"]

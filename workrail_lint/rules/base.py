@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from workrail_lint.base.js import Json
-from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings import Confidence, Fix, Severity
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
@@ -68,6 +68,7 @@ class Rule:
     code: ClassVar[str]  # stable, never reused: two letters for the family, three digits
     name: ClassVar[str]  # kebab case, unique over all families
     severity: ClassVar[Severity]
+    confidence: ClassVar[Confidence] = Confidence.HIGH  # lower where it concludes from how people write
     origin: ClassVar[str]  # where the rule comes from, as in "schema", "struct / compile", "product"
     summary: ClassVar[str]  # one sentence: what it finds
     why: ClassVar[str]  # what goes wrong otherwise
