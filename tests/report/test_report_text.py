@@ -61,7 +61,7 @@ error[SY007 json-comment]: JSON does not allow comments
   = why: JSON has no comments; the engine rejects the whole file.
   = fix: remove it (safe; --fix)
 
-error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; set it to a \
+error[LP002 loop-member-missing]: loop 'again': loop.maxIterations is missing; set it to a \
 number from 1 to 1000
   --> workflows/again.json:13:15 (/steps/again/loop)
    |
@@ -83,7 +83,7 @@ error[SC001 schema-unknown-member]: step 'work' (in loop 'again'): unknown field
 def test_a_reason_is_told_once() -> None:
     loops = [samples.loop(ident=ident, maxIterations=...) for ident in ("first-loop", "second-loop")]
     shown = only(render("text", checked(json.dumps(samples.workflow(*loops), indent=2))), "LP002")
-    assert shown.count("loop-max-iterations-missing]") == 2
+    assert shown.count("loop-member-missing]") == 2
     assert shown.count("= why:") == 1
 
 
@@ -111,7 +111,7 @@ def test_nothing_found() -> None:
 def test_a_finding_without_a_place_has_no_frame() -> None:
     shown = render("text", report(finding("can't be read", at=None, pointer="")))
     assert shown.splitlines()[:2] == [
-        "error[LP002 loop-max-iterations-missing]: can't be read",
+        "error[LP002 loop-member-missing]: can't be read",
         " --> workflows/a.json",
     ]
     assert "|" not in shown
@@ -134,7 +134,7 @@ def test_concise_is_one_line_each() -> None:
         "concise", report(finding("one"), fixed("two", Edit(0, 1, ""), at=(25, 27), code="AA001", name="aa"))
     )
     assert shown == (
-        "workflows/a.json:2:3: error LP002 loop-max-iterations-missing: one\n"
+        "workflows/a.json:2:3: error LP002 loop-member-missing: one\n"
         "workflows/a.json:3:3: error AA001 aa: two [*]\n"
         "Found 2 errors in 1 file.\n"
         "Fixable: 1 with --fix.\n"

@@ -83,7 +83,8 @@ class Rule:
     # definition. Of several rules the one that says most about its violations is asked first.
     describes: ClassVar[tuple[tuple[str, ...], ...]] = ()
     # The example: a document that triggers the rule, one that does not, and what the fix makes of the first if that is
-    # not the second. Each may be the part of a document that matters, or a tuple of several.
+    # not the second. Each may be the part of a document that matters, or a tuple of several (in `fixed`, None where
+    # there is no fix).
     bad: ClassVar[Any] = None
     good: ClassVar[Any] = None
     fixed: ClassVar[Any] = None
@@ -111,7 +112,9 @@ class Rule:
             yield Example(document, good[number % len(good)], fixed[number % len(fixed)], self.example_path)
 
     def _documents(self, parts: Any) -> list[Any]:
-        return [self.document(part) for part in (parts if isinstance(parts, tuple) else (parts,))]
+        if not isinstance(parts, tuple):
+            return [self.document(parts)]
+        return [None if part is None else self.document(part) for part in parts]
 
     @property
     def family(self) -> str:

@@ -219,7 +219,7 @@ class _Registry:
         pointer, target, _ = delegation
         if target == entry.id:
             text = f"the workflow {quoted(entry.id)} delegates to itself; name another workflow"
-            return self._finding("delegation-self", pointer, text)
+            return self._finding("delegation-circular", pointer, text)
         if target not in self.by_id:
             return None if target in self.bundled else self._unknown(entry, pointer, target)
         if entry.is_discovered and target not in self.discovered and target not in self.bundled:
@@ -232,7 +232,7 @@ class _Registry:
         if len(cycle) > _LONG:
             cycle = [*cycle[:4], "...", *cycle[-2:]]
         path = " -> ".join(quoted(ident)[1:-1] for ident in cycle)
-        return self._finding("delegation-cycle", pointer, f"circular delegation: {path}; remove one of them")
+        return self._finding("delegation-circular", pointer, f"circular delegation: {path}; remove one of them")
 
     # ------------------------------------------------------------------------------------ what prompts name
 
