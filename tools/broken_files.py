@@ -19,8 +19,8 @@ FOLDER = "fixtures/broken"
 PICKED = (
     "BC312-workflow-cycle",
     "CD023-variable-never-set",
-    "ID008-step-id-duplicate",
-    "LP002-loop-max-iterations-missing",
+    "ID008-id-duplicate",
+    "LP002-loop-member-missing",
     "LP023-loop-no-exit-step",
     "PR005-token-unresolved",
     "SC001-schema-unknown-member",

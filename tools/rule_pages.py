@@ -13,7 +13,16 @@ from contextlib import suppress
 
 from tools.broken_files import FOLDER, picked_files
 from workrail_lint.base.wording import counted
-from workrail_lint.report.rule_docs import AnyRule, anchor, families, index, rules, section, undocumented
+from workrail_lint.report.rule_docs import (
+    AnyRule,
+    anchor,
+    families,
+    index,
+    retired_section,
+    rules,
+    section,
+    undocumented,
+)
 from workrail_lint.rules.base import Rule
 
 PAGES = "docs/rules"
@@ -43,7 +52,8 @@ def generated() -> dict[str, bytes]:
     """Path to content for everything that is generated, relative to the root of the repository."""
     documented = (*rules(), *undocumented())
     files = picked_files()
-    files[f"{PAGES}/README.md"] = index(documented, lambda rule: f"[{rule.code}]({address(rule)})").encode()
+    overview = index(documented, lambda rule: f"[{rule.code}]({address(rule)})")
+    files[f"{PAGES}/README.md"] = f"{overview}\n{retired_section()}".encode()
     for family in families():
         members = [rule for rule in documented if rule.family == family]
         if members:

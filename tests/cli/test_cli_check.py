@@ -252,7 +252,7 @@ def test_nothing_unreadable_hides_among_workflows(run: Run, write: Any) -> None:
     write("workflows/other.json", '{"compilerOptions": {}}')
     ran = run("check", "--output-format", "concise")
     assert ran.code == 1
-    for name, rule in {"empty": "file-empty", "cut": "json-syntax", "wide": "json-invalid-utf8"}.items():
+    for name, rule in {"empty": "json-syntax", "cut": "json-syntax", "wide": "json-invalid-utf8"}.items():
         assert f"workflows/{name}.json:1:" in ran.out
         assert rule in ran.out
     assert "elsewhere" not in ran.out
@@ -275,8 +275,8 @@ def test_a_project_below_a_folder_named_routines_has_workflows(run: Run, write: 
     write("routines/repo/workflows/example.json", bare)
     write("routines/repo/workflows/routines/helper.json", {**bare, "id": "demo.helper"})
     write("repo/routines/other.json", {**bare, "id": "demo.other"})
-    ran = run("check", "--isolated", "--select", "about-missing", "--output-format", "concise", str(tmp_path))
-    assert "example.json:1:1: info LC016" in ran.out
+    ran = run("check", "--isolated", "--select", "workflow-undescribed", "--output-format", "concise", str(tmp_path))
+    assert "example.json:1:1: info LC015" in ran.out
     assert "helper.json" not in ran.out
     assert "other.json" not in ran.out
 
@@ -310,7 +310,7 @@ def test_cross_file_findings(run: Run, write: Any) -> None:
     write("workflows/b.json", workflow(step(), parallel(parallelDelegations=[{"workflowId": "demo.aa"}]), id="demo.bb"))
     write("workflows/c.json", workflow(id="demo.aa"))
     names = set(codes(run("check", "--output-format", "json").out))
-    assert {"delegation-cycle", "delegation-unknown", "duplicate-workflow-id"} <= names
+    assert {"delegation-circular", "delegation-unknown", "duplicate-workflow-id"} <= names
 
 
 def test_cache_is_used_never_wrong_and_safe_to_lose(run: Run, write: Any, tmp_path: Path, user_cache: Path) -> None:

@@ -77,12 +77,12 @@ def test_a_baseline_holds_from_everywhere(checked: Any, run: Run, write: Any, tm
 def test_what_a_baseline_accepts_about_a_whole_document_outlives_an_edit(run: Run, write: Any) -> None:
     bare = {name: value for name, value in BLANK.items() if name not in ("about", "examples")}
     write("workflows/example.json", bare)
-    arguments = ("check", "--select", "about-missing,guidance-blank", "--output-format", "concise")
+    arguments = ("check", "--select", "workflow-undescribed,guidance-blank", "--output-format", "concise")
     assert run(*arguments, "--write-baseline", "baseline.json").code == 0
     write("workflows/example.json", {**bare, "steps": [step("first", "Another prompt.", guidance=["\t"])]})
     ran = run(*arguments, "--baseline", "baseline.json")
     assert "guidance-blank" in ran.out
-    assert "about-missing" not in ran.out
+    assert "workflow-undescribed" not in ran.out
 
 
 SUPPRESS = '[[suppress]]\nplace = "{}"\ncodes = ["{}"]\nreason = "meant"\n'

@@ -25,7 +25,7 @@ def mixed(write: Any) -> None:
         "body": [step("inner-step", "Set `open` in the context.")],
     }
     write("workflows/example.json", workflow(step("first", "Set `open`."), loop, about=..., examples=...))
-    write("workrail-lint.toml", 'select = ["LP002", "LP018", "LC016", "LC017"]\n')
+    write("workrail-lint.toml", 'select = ["LP002", "LP018", "LC015", "LC015"]\n')
 
 
 def levels(run: Run, *arguments: str) -> list[str]:
@@ -78,12 +78,12 @@ def test_what_is_hidden_is_counted(run: Run) -> None:
 
 
 def test_a_run_with_nothing_but_infos_says_so(run: Run) -> None:
-    ran = run("check", "--select", "LC016", "--severity", "warning")
-    assert (ran.code, ran.out) == (0, "Found 1 info in 1 file (1 info hidden; show them with --severity info).\n")
+    ran = run("check", "--select", "LC015", "--severity", "warning")
+    assert (ran.code, ran.out) == (0, "Found 2 infos in 1 file (2 infos hidden; show them with --severity info).\n")
 
 
 def test_rules_that_are_asked_for_are_shown(run: Run) -> None:
-    assert run("check", "--select", "LC016").out.startswith("info[LC016 ")
+    assert run("check", "--select", "LC015").out.startswith("info[LC015 ")
 
 
 @pytest.mark.parametrize("severity", SHOWN)
@@ -101,7 +101,7 @@ def test_counts_baselines_and_exit_codes_are_about_all_findings(run: Run, severi
     assert run("check", "--select", "LP018", "--strict", *options).code == 1
     counts = run("check", "--statistics", *options).out
     assert counts == run("check", "--statistics", "--severity", "info").out
-    assert "LC016" in counts
+    assert "LC015" in counts
     assert "hidden" not in counts
     run("check", "--write-baseline", "accepted.json", *options)
     assert run("check", "--baseline", "accepted.json", *options).code == 0
@@ -109,9 +109,9 @@ def test_counts_baselines_and_exit_codes_are_about_all_findings(run: Run, severi
 
 
 def test_the_table_of_severities_is_another_thing(run: Run, write: Any) -> None:
-    write("workrail-lint.toml", 'select = ["LC016"]\n[severity]\nLC016 = "warning"\n')
-    assert "LC016" in run("check", "--output-format", "concise").out
-    assert "LC016" not in run("check", "--output-format", "concise", "--severity", "error").out
+    write("workrail-lint.toml", 'select = ["LC015"]\n[severity]\nLC016 = "warning"\n')
+    assert "LC015" in run("check", "--output-format", "concise").out
+    assert "LC015" not in run("check", "--output-format", "concise", "--severity", "error").out
 
 
 def test_an_unknown_severity_is_a_usage_error(run: Run) -> None:

@@ -78,7 +78,7 @@ def test_what_the_engine_does_not_look_at_is_an_error_and_compiles(run: Run, wri
     fragments = [{"id": "same", "when": {"var": "a", "equals": 1}, "text": text} for text in ("One.", "Two.")]
     write("workflows/example.json", workflow(step("first"), loop(step("inner-step", promptFragments=fragments))))
     ran = run("check", "workflows", "--output-format", "json")
-    assert codes(ran.out, "error") == ["ID013"]
+    assert codes(ran.out, "error") == ["ID008"]
     assert run("compile", "workflows/example.json").code == 0
     assert run("compile", "--target", "engine", "workflows/example.json").code == 0
     assert run("check", "--engine-parity", "workflows").code == 0

@@ -23,7 +23,7 @@ VALID = [row for row in read_jsonl("mutants.jsonl") if row["verdict"] == "valid"
 # Long loops are for benchmarks.
 _MOST_STEPS = 500
 # What these warn of is just what then happens: a loop that is cut short, or one that never yields a step.
-_FORETOLD = {"loop-count-exceeds-max", "loop-guard-exceeded", "condition-empty"}
+_FORETOLD = {"loop-count-adjusted", "loop-guard-exceeded", "condition-empty"}
 
 
 def steps_at_most(ir: dict[str, Any]) -> int:

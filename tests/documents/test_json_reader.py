@@ -111,8 +111,8 @@ def test_any_bytes_are_survived(data: bytes) -> None:
         ('{"a":1} // x', ["json-comment"], {"a": 1}),
         ('{/* x */"a":1}', ["json-comment"], {"a": 1}),
         ("[1,2,]", ["json-trailing-comma"], [1, 2]),
-        ('{"a":NaN}', ["json-non-finite-literal"], {"a": None}),
-        ('{"a":-Infinity}', ["json-non-finite-literal"], {"a": None}),
+        ('{"a":NaN}', ["json-syntax"], {"a": None}),
+        ('{"a":-Infinity}', ["json-syntax"], {"a": None}),
         ("{'a': 'b', 'c': 'd'}", ["json-syntax", "json-syntax"], {"a": "b", "c": "d"}),
         ("{a: 1, b: 2}", ["json-syntax"], {"a": 1, "b": 2}),
         ('{"a": demo}', ["json-syntax"], {"a": "demo"}),
@@ -131,8 +131,8 @@ def test_slips_are_named_and_recovered_from(text: str, expected: list[str], valu
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("", "file-empty"),
-        (" \n\t ", "file-empty"),
+        ("", "json-syntax"),
+        (" \n\t ", "json-syntax"),
         ('{"a"', "json-syntax"),
         ('"abc', "json-syntax"),
         ('"a\nb"', "json-syntax"),

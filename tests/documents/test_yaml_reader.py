@@ -439,8 +439,8 @@ def test_one_document_may_be_marked(text: str) -> None:
         ("a: b\x00c\n", "yaml-control-character", "\x00"),
         ("a: \ud800\n", "yaml-control-character", "\ud800"),
         (b"a: \xc3\x28\n", "yaml-invalid-utf8", "\ufffd"),
-        ("", "file-empty", ""),
-        ("# only a remark\n", "file-empty", "# only a remark\n"),
+        ("", "json-syntax", ""),
+        ("# only a remark\n", "json-syntax", "# only a remark\n"),
     ],
 )
 def test_a_text_that_can_not_be_read(text: str | bytes, name: str, covered: str) -> None:

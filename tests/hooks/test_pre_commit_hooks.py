@@ -121,7 +121,7 @@ def test_a_good_file_passes_and_a_bad_one_fails_with_our_message(hooks: Hooks, t
     done = hooks.run(project)
     assert done.returncode == 1
     assert re.search(r"workrail-lint\.+Failed", done.stdout)
-    assert "error[LP002 loop-max-iterations-missing]" in done.stdout
+    assert "error[LP002 loop-member-missing]" in done.stdout
     assert "--> workflows/example.json:" in done.stdout
     assert "\x1b" not in done.stdout
 
@@ -135,7 +135,7 @@ def test_no_file_name_is_an_option(hook: str, name: str, hooks: Hooks, tmp_path:
     save(project, name, good("demo.other"))
     done = hooks.run(project)
     assert done.returncode == 1
-    assert "error[LP002 loop-max-iterations-missing]" in done.stdout
+    assert "error[LP002 loop-member-missing]" in done.stdout
 
 
 def guide(name: str) -> str:
@@ -154,7 +154,7 @@ def test_the_configuration_of_the_guide_works(installed_hooks: InstalledHooks, t
     save(project, "workflows/example.json", bad())
     done = installed_hooks.run(project, "workrail-lint")
     assert done.returncode == 1
-    assert "error[LP002 loop-max-iterations-missing]" in done.stdout
+    assert "error[LP002 loop-member-missing]" in done.stdout
 
 
 @pytest.mark.deep

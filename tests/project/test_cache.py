@@ -185,6 +185,7 @@ def test_git_does_not_see_the_cache(tmp_path: Path) -> None:
     ignore.write_bytes(b"mine\n")
     saved(tmp_path, FileResult([PLAIN]))
     assert ignore.read_bytes() == b"mine\n"
+    ignore.unlink()  # other tests of this process use the folder too
 
 
 def test_a_folder_that_can_not_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +272,7 @@ def test_a_damaged_entry_is_not_used_and_the_others_are(tmp_path: Path, entry: A
 def test_operations_that_can_not_be_decoded_are_those_of_a_fix_that_can_not_be_applied(
     tmp_path: Path, operations: str
 ) -> None:
-    finding = ["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", 0]]
+    finding = ["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", 0], "high"]
     path = saved(tmp_path, FileResult([PLAIN]))
     signed(
         path, "\n".join([*lines_in(path), f'"b.json"\t{json.dumps(["content", [finding], None, 0, []])}\t{operations}'])

@@ -145,7 +145,7 @@ def test_the_command_works_without_the_repository(unpacked: Path, arguments: lis
     assert "Traceback" not in done.stderr
     if arguments[0] == "rule":
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.startswith("LP002 loop-max-iterations-missing")
+        assert done.stdout.startswith("LP002 loop-member-missing")
     elif arguments[0] == "guide":
         assert (done.returncode, done.stdout) == (0, (ROOT / GUIDE / "loops.md").read_text(encoding="utf-8"))
     else:

@@ -131,7 +131,7 @@ def test_routines_that_share_a_template_id() -> None:
 
 def test_delegation_to_itself() -> None:
     (finding,) = registry_findings([entry("a.json", "demo.a", "demo.a")])["a.json"]
-    assert (finding.name, finding.severity, finding.pointer) == ("delegation-self", Severity.ERROR, "/steps/0")
+    assert (finding.name, finding.severity, finding.pointer) == ("delegation-circular", Severity.ERROR, "/steps/0")
     assert finding.details["engine"] is False, "one document is no registry"
     (finding,) = registry_findings([entry("a.json", "demo.a", "demo.a")], complete=True)["a.json"]
     assert finding.details["engine"] is True
@@ -197,7 +197,7 @@ def test_circles_are_told_where_they_can_be_cut() -> None:
         entry("e.json", "demo.e", "demo.a"),  # leads into the circle and is no part of it
     ]
     found = registry_findings(entries, complete=True)
-    assert names(found) == {path: ["delegation-cycle"] for path in ("a.json", "b.json", "c.json")}
+    assert names(found) == {path: ["delegation-circular"] for path in ("a.json", "b.json", "c.json")}
     assert "demo.a -> demo.b -> demo.c -> demo.a" in found["a.json"][0].message
     assert found["b.json"][0].pointer == "/steps/0"
 
@@ -225,11 +225,11 @@ def test_a_delegation_is_in_a_circle_exactly_when_its_target_leads_back(graph: l
     found = registry_findings(entries, complete=True)
     known = {ident for ident, _ in graph}
     for made in entries:
-        told = [f.pointer for f in found.get(made.path, []) if f.name == "delegation-cycle"]
+        told = [f.pointer for f in found.get(made.path, []) if f.name == "delegation-circular"]
         expected = [
             pointer
             for pointer, target, _ in made.delegations
-            if target != made.id and target in known and made.id in reach[target]
+            if target == made.id or (target in known and made.id in reach[target])
         ]
         assert told == expected
 
@@ -258,8 +258,8 @@ def test_both_sources_of_a_workspace_make_a_circle() -> None:
         complete=True,
     )
     assert names(found) == {
-        "one/workflows/a.json": ["delegation-cycle"],
-        "one/.workrail/workflows/b.json": ["delegation-cycle"],
+        "one/workflows/a.json": ["delegation-circular"],
+        "one/.workrail/workflows/b.json": ["delegation-circular"],
     }
 
 
@@ -267,7 +267,7 @@ def test_what_a_workspace_lacks_is_looked_for_in_the_others() -> None:
     found = registry_findings(
         [entry("flows/a.json", "demo.a", "demo.b"), entry("more/b.json", "demo.b", "demo.a")], complete=True
     )
-    assert names(found) == {"flows/a.json": ["delegation-cycle"], "more/b.json": ["delegation-cycle"]}
+    assert names(found) == {"flows/a.json": ["delegation-circular"], "more/b.json": ["delegation-circular"]}
 
 
 def test_a_large_cycle_is_shown_in_part() -> None:

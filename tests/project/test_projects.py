@@ -25,9 +25,10 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("workflows", "inner/workflows", "inner/deep/workflows"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "a.json").write_text(json.dumps(PLAIN), encoding="utf-8")
-    (tmp_path / "workrail-lint.toml").write_text('select = ["about-missing"]\n', encoding="utf-8")
+    (tmp_path / "workrail-lint.toml").write_text('select = ["workflow-undescribed"]\n', encoding="utf-8")
     (tmp_path / "inner" / "pyproject.toml").write_text(
-        '[tool.workrail-lint]\nselect = ["about-missing"]\nseverity = {about-missing = "warning"}\nstrict = true\n',
+        '[tool.workrail-lint]\nselect = ["workflow-undescribed"]\n'
+        'severity = {workflow-undescribed = "warning"}\nstrict = true\n',
         encoding="utf-8",
     )
     (tmp_path / "inner" / "deep" / "workrail-lint.toml").write_text('select = ["LP"]\n', encoding="utf-8")
@@ -65,11 +66,11 @@ def test_one_configuration_for_all(repository: Path, capsys: pytest.CaptureFixtu
         os.path.join("inner", "workflows", "a.json"),
         os.path.join("workflows", "a.json"),
     ]
-    assert len(found(capsys, "--isolated", "--select", "about-missing")[1]) == 3
+    assert len(found(capsys, "--isolated", "--select", "workflow-undescribed")[1]) == 3
 
 
 def test_what_the_outer_project_excludes_is_nobodys(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "workrail-lint.toml").write_text('exclude = ["inner"]\nselect = ["about-missing"]\n')
+    (repository / "workrail-lint.toml").write_text('exclude = ["inner"]\nselect = ["workflow-undescribed"]\n')
     assert found(capsys) == (0, [OUTER])
 
 

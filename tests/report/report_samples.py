@@ -23,7 +23,7 @@ def finding(
     at: tuple[int, int] | None = (4, 8),
     text: str = TEXT,
     code: str = "LP002",
-    name: str = "loop-max-iterations-missing",
+    name: str = "loop-member-missing",
     severity: Severity = Severity.ERROR,
     path: str = PATH,
     pointer: str = "/id",

@@ -42,7 +42,7 @@ def _decoded(text: str) -> str:
 def test_github_annotates_the_place() -> None:
     shown = render("github", report(finding("100% wrong", help="do this, not: that")))
     assert shown == (
-        "::error file=workflows/a.json,line=2,endLine=2,col=3,endColumn=7,title=LP002 loop-max-iterations-missing"
+        "::error file=workflows/a.json,line=2,endLine=2,col=3,endColumn=7,title=LP002 loop-member-missing"
         "::100%25 wrong%0Ado this, not: that\n"
     )
 
@@ -67,7 +67,7 @@ def test_github_gives_no_columns_for_several_lines() -> None:
         "file": "workflows/a.json",
         "line": "1",
         "endLine": "3",
-        "title": "LP002 loop-max-iterations-missing",
+        "title": "LP002 loop-member-missing",
     }
 
 
@@ -87,7 +87,7 @@ def test_gitlab_has_what_the_widget_needs() -> None:
     assert re.fullmatch("[0-9a-f]{32}", issue.pop("fingerprint"))
     assert issue == {
         "description": "LP002: something is wrong",
-        "check_name": "loop-max-iterations-missing",
+        "check_name": "loop-member-missing",
         "severity": "critical",
         "location": {"path": "workflows/a.json", "lines": {"begin": 2, "end": 3}},
     }
@@ -130,7 +130,7 @@ def test_junit_has_a_suite_for_each_file_and_a_case_for_each_finding() -> None:
     first, second = suites(data)
     assert (first.get("name"), second.get("name")) == ("b.json", "workflows/a.json")
     (case,) = first
-    assert case.get("name") == "LP002 loop-max-iterations-missing at 2:3"
+    assert case.get("name") == "LP002 loop-member-missing at 2:3"
     assert case.get("classname") == "b.json"
     failure = case.find("failure")
     assert failure is not None

@@ -19,15 +19,16 @@ def test_the_shape_is_the_documented_one() -> None:
         "findings": [
             {
                 "code": "LP002",
-                "name": "loop-max-iterations-missing",
+                "name": "loop-member-missing",
                 "severity": "error",
+                "confidence": "high",
                 "message": "something is wrong",
                 "path": "workflows/a.json",
                 "pointer": "/id",
                 "step": None,
                 "range": {"start": {"line": 2, "column": 3}, "end": {"line": 2, "column": 7}},
                 "fix": None,
-                "help": RULES["loop-max-iterations-missing"].why,
+                "help": RULES["loop-member-missing"].why,
             }
         ],
         "summary": {

@@ -59,6 +59,7 @@ def test_a_finding() -> None:
         "ruleIndex": 0,
         "level": "error",
         "message": {"text": "something is wrong"},
+        "properties": {"confidence": "high"},
         "locations": [
             {
                 "physicalLocation": {

@@ -7,7 +7,7 @@ import re
 
 from report_samples import TEXT, checked, finding, fixed, report
 
-from workrail_lint.findings import Edit, Safety, Severity
+from workrail_lint.findings import Confidence, Edit, Safety, Severity
 from workrail_lint.report import render
 from workrail_lint.systems.workrail.rules import samples
 
@@ -61,7 +61,7 @@ error[SY007 json-comment]: JSON does not allow comments
   = why: JSON has no comments; the engine rejects the whole file.
   = fix: remove it (safe; --fix)
 
-error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; set it to a \
+error[LP002 loop-member-missing]: loop 'again': loop.maxIterations is missing; set it to a \
 number from 1 to 1000
   --> workflows/again.json:13:15 (/steps/again/loop)
    |
@@ -83,7 +83,7 @@ error[SC001 schema-unknown-member]: step 'work' (in loop 'again'): unknown field
 def test_a_reason_is_told_once() -> None:
     loops = [samples.loop(ident=ident, maxIterations=...) for ident in ("first-loop", "second-loop")]
     shown = only(render("text", checked(json.dumps(samples.workflow(*loops), indent=2))), "LP002")
-    assert shown.count("loop-max-iterations-missing]") == 2
+    assert shown.count("loop-member-missing]") == 2
     assert shown.count("= why:") == 1
 
 
@@ -111,7 +111,7 @@ def test_nothing_found() -> None:
 def test_a_finding_without_a_place_has_no_frame() -> None:
     shown = render("text", report(finding("can't be read", at=None, pointer="")))
     assert shown.splitlines()[:2] == [
-        "error[LP002 loop-max-iterations-missing]: can't be read",
+        "error[LP002 loop-member-missing]: can't be read",
         " --> workflows/a.json",
     ]
     assert "|" not in shown
@@ -134,7 +134,7 @@ def test_concise_is_one_line_each() -> None:
         "concise", report(finding("one"), fixed("two", Edit(0, 1, ""), at=(25, 27), code="AA001", name="aa"))
     )
     assert shown == (
-        "workflows/a.json:2:3: error LP002 loop-max-iterations-missing: one\n"
+        "workflows/a.json:2:3: error LP002 loop-member-missing: one\n"
         "workflows/a.json:3:3: error AA001 aa: two [*]\n"
         "Found 2 errors in 1 file.\n"
         "Fixable: 1 with --fix.\n"
@@ -169,3 +169,16 @@ def test_colours_and_links_only_decorate() -> None:
 def test_without_a_terminal_there_is_no_escape_sequence() -> None:
     for name in ("text", "concise"):
         assert "\x1b" not in render(name, checked(BROKEN))
+
+
+def test_doubt_is_shown_and_can_be_left_out() -> None:
+    sure, unsure = finding(), finding()
+    unsure.confidence = Confidence.MEDIUM
+    both = report(sure, unsure)
+    assert render("text", both).count("(medium confidence)") == 1
+    assert render("concise", both).count("(medium confidence)") == 1
+    only = report(sure, unsure, confidence=Confidence.HIGH)
+    text = render("concise", only)
+    assert "medium confidence" not in text
+    assert "1 error hidden; show them with --confidence low" in text
+    assert [each["confidence"] for each in json.loads(render("json", only))["findings"]] == ["high", "medium"]

@@ -59,6 +59,7 @@ def test_a_rule_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         "name": "json-trailing-comma",
         "family": {"code": "SY", "title": "Syntax and JSON"},
         "severity": "error",
+        "confidence": "high",
         "origin": "load",
         "summary": rule.summary,
         "why": rule.why,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tools import rule_tables
+from workrail_lint.project.selection import unknown_patterns
+from workrail_lint.report.rule_docs import retired_section, shipped
+from workrail_lint.rules.retired import retired_rules
 from workrail_lint.rules.table import RuleTable, info_of
 from workrail_lint.systems.builtin import known_systems
 
@@ -46,3 +51,19 @@ def test_reading_a_table_imports_no_rule() -> None:
 def test_a_table_of_a_package_that_has_none_is_missing(tmp_path: object) -> None:
     with pytest.raises(FileNotFoundError):
         _ = RuleTable("no.such.package", str(tmp_path)).infos
+
+
+def test_shipped_retired_rules_are_not_in_use_and_their_successors_are() -> None:
+    rows = retired_rules()
+    codes, names = {rule.code for rule in shipped()()}, {rule.name for rule in shipped()()}
+    for row in rows:
+        assert re.fullmatch(r"[A-Z]{2}\d{3}", row.code), row
+        assert row.name not in names, row
+        assert row.code not in codes or row.code == row.successor, row
+        assert not row.successor or row.successor in codes, row
+        assert row.reason, row
+    assert [row.code for row in rows] == sorted(row.code for row in rows)
+    assert len({row.name for row in rows}) == len(rows)
+    assert not unknown_patterns(shipped()(), [row.code for row in rows])
+    page = retired_section()
+    assert all(f"| {row.code} | `{row.name}` |" in page for row in rows)

@@ -73,7 +73,7 @@ def test_codes_and_names_are_in_order() -> None:
         ('{"workflow": "a.json", "expect": {"blockers": ["MISSING_NOTES"]}}', "schema-enum", (1, 48)),
         ('{"workflow": "a.json", "expect": {"gaps": [{"detail": "missing_notes"}]}}', "schema-enum", (1, 55)),
         ('{"workflow": "a.json", "expect": {"error": "NOT_THERE"}}', "schema-enum", (1, 44)),
-        ("3", "json-root-not-object", (1, 1)),
+        ("3", "json-syntax", (1, 1)),
     ],
 )
 def test_shape_is_told_as_in_workflows(text: str, name: str, place: tuple[int, int], tmp_path: Path) -> None:

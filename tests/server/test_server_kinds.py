@@ -124,7 +124,7 @@ CASES = {
     "bindings": Case(
         ".workrail/bindings.json",
         ('"Run everything."', "3"),
-        "BD009",
+        "BD007",
         moment=("{", "{["),
         completes=(
             ('"last_check": "Run everything."', '"¦"', 0, "last_check"),

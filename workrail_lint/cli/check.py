@@ -34,6 +34,7 @@ SWITCHES = {
     "--engine-parity": "report as errors exactly what the public WorkRail engine rejects",
 }
 SEVERITIES = ("error", "warning", "info")
+CONFIDENCES = ("high", "medium", "low")
 
 
 def parser() -> Parser:
@@ -54,6 +55,12 @@ def parser() -> Parser:
         "--severity",
         choices=SEVERITIES,
         help="the lowest severity to show (default: warning, or info with --select); json and jsonl contain all",
+    )
+    arguments.add_argument(
+        "--confidence",
+        choices=CONFIDENCES,
+        default="low",
+        help="the lowest confidence to show (default: low, which is all); json and jsonl contain all",
     )
     arguments.add_argument(
         "--output-format", choices=tuple(FORMATS), default="text", help="format of the report (default: text)"
@@ -145,6 +152,8 @@ def checked_projects(args: Namespace) -> list[CheckedProject]:
 def _with_plugins(code: int, plans: list[Plan]) -> int:
     """The exit code, unless a plugin failed: then the run is not complete, whatever it found."""
     problems = list(dict.fromkeys(problem for plan in plans for problem in plan.plugin_problems))
+    for remark in dict.fromkeys(remark for plan in plans for remark in plan.selection.remarks):
+        err(f"workrail-lint: {remark}")
     for problem in problems:
         err(f"workrail-lint: {one_line(problem)}")
     return USAGE if problems else code

@@ -8,7 +8,7 @@ import sys
 from workrail_lint.base.terminal import err, neutral, out
 from workrail_lint.base.version import VERSION
 from workrail_lint.cli.output import write_output
-from workrail_lint.findings import Severity
+from workrail_lint.findings import Confidence, Severity
 from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.report import FORMATS, render, render_statistics
@@ -51,6 +51,7 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
         link=terminal.link,
         width=terminal.width,
         least=least_severity(args),
+        confidence=Confidence(args.confidence),
     )
 
 

@@ -19,6 +19,7 @@ from workrail_lint.project.selection import KnownRules
 from workrail_lint.report.rule_docs import OFF, family_order, fix_line, index, origin_line, page, shown_lines
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
+from workrail_lint.rules.retired import retired_rule
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.builtin import known_systems
 
@@ -86,6 +87,12 @@ def _known_rules() -> KnownRules:
 
 
 def _named(asked: str, known: tuple[RuleInfo, ...]) -> RuleInfo:
+    retired = retired_rule(asked.upper()) or retired_rule(asked.lower())
+    if retired is not None:
+        if not retired.successor:
+            raise UsageError(retired.remark)
+        err(f"workrail-lint: {retired.remark}")
+        asked = retired.successor
     for rule in known:
         if asked.upper() == rule.code or asked.lower() == rule.name:
             return rule
@@ -102,6 +109,7 @@ def rule_object(rule: RuleInfo, families: Mapping[str, str]) -> dict[str, Any]:
         "name": rule.name,
         "family": {"code": rule.family, "title": families.get(rule.family, rule.family)},
         "severity": rule.severity.value,
+        "confidence": rule.confidence.value,
         "origin": rule.origin,
         "summary": rule.summary,
         "why": rule.why,

@@ -97,7 +97,7 @@ class _Parser:
     def run(self) -> None:
         self.space()
         if self.at == len(self.text):
-            self.out.problems.append(Problem("file-empty", "the file contains no JSON value", 0, len(self.text)))
+            self.out.problems.append(Problem("json-syntax", "the file contains no JSON value", 0, len(self.text)))
             raise _GiveUp
         self.value("", None)
         while self.frames:
@@ -242,7 +242,7 @@ class _Parser:
             return value
         if word in _NON_FINITE:
             self.at = start + len(word)
-            self.report("json-non-finite-literal", f"JSON does not allow {word}", start, self.at, pointer=pointer)
+            self.report("json-syntax", f"JSON does not allow {word}", start, self.at, pointer=pointer)
             return None
         if not word:
             self.fail(f"expected a value, found {self.token_in_words()}")

@@ -251,7 +251,7 @@ class _Builder:
                 self._document.readable = False
                 return
         if not documents and not any(problem.blocking for problem in self._document.problems):
-            self._report("file-empty", "the file is empty", 0, len(self._text))
+            self._report("json-syntax", "the file is empty", 0, len(self._text))
 
     def _events(self) -> Iterator[yaml.Event]:
         """The parser's events, until the text ends or can't be parsed."""

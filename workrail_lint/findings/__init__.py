@@ -16,7 +16,20 @@ if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation
 
 
-__all__ = ["Edit", "Finding", "Fix", "Phase", "Position", "Safety", "Severity", "Span", "safe", "unreadable", "unsafe"]
+__all__ = [
+    "Confidence",
+    "Edit",
+    "Finding",
+    "Fix",
+    "Phase",
+    "Position",
+    "Safety",
+    "Severity",
+    "Span",
+    "safe",
+    "unreadable",
+    "unsafe",
+]
 
 
 class Safety(str, Enum):
@@ -83,6 +96,21 @@ class Severity(str, Enum):
 _RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
+class Confidence(str, Enum):
+    """How sure a finding is. high: it follows from the document; medium, low: it follows from how people write."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        return _CONFIDENCE_RANKS[self]
+
+
+_CONFIDENCE_RANKS = {Confidence.HIGH: 0, Confidence.MEDIUM: 1, Confidence.LOW: 2}
+
+
 class Phase(str, Enum):
     """The phase that produces a finding; the reference engine stops at the first that fails."""
 
@@ -103,6 +131,7 @@ class Finding:
 
     __slots__ = (
         "code",
+        "confidence",
         "details",
         "fix",
         "help",
@@ -131,9 +160,11 @@ class Finding:
         help: str | None = None,
         details: dict[str, object] | None = None,
         on_name: bool = False,
+        confidence: Confidence = Confidence.HIGH,
     ) -> None:
         self.code = code
         self.name = name
+        self.confidence = confidence
         self.severity = severity
         self.message = message
         self.pointer = pointer

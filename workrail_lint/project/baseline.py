@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base import js
@@ -18,13 +19,17 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.pointer import relative_to
 from workrail_lint.findings import Finding
+from workrail_lint.rules.retired import former_names, retired_rule
 
 VERSION = 1
 
 
-def fingerprint(finding: Finding, root: str = os.curdir) -> str:
-    """The finding's identity across runs; `details` has what only the check knows."""
-    parts = [finding.name, relative_to(root, finding.path), finding.details.get("place", finding.pointer)]
+def fingerprint(finding: Finding, root: str = os.curdir, name: str | None = None) -> str:
+    """Return the finding's identity across runs, under the name of its rule or a former one.
+
+    `details` has what only the check knows.
+    """
+    parts = [name or finding.name, relative_to(root, finding.path), finding.details.get("place", finding.pointer)]
     value = finding.details.get("valueHash", "") if finding.pointer else ""
     return canonical_hash([*parts, value])[7:39]
 
@@ -32,9 +37,10 @@ def fingerprint(finding: Finding, root: str = os.curdir) -> str:
 class Baseline:
     """The accepted findings, with how often each occurs. Paths are relative to the folder of the baseline."""
 
-    def __init__(self, entries: Counter[str] | None = None, root: str = os.curdir) -> None:
+    def __init__(self, entries: Counter[str] | None = None, root: str = os.curdir, has_retired: bool = False) -> None:
         self.entries: Counter[str] = entries or Counter()
         self.root = root
+        self._has_retired = has_retired  # it accepts findings of rules that were merged into others since
 
     def split(self, findings: list[Finding]) -> tuple[list[Finding], list[Finding]]:
         """The new findings, and the accepted ones (marked, for formats that show them)."""
@@ -42,14 +48,20 @@ class Baseline:
         new: list[Finding] = []
         accepted: list[Finding] = []
         for finding in findings:
-            key = fingerprint(finding, self.root)
-            if left[key] > 0:
+            key = next((key for key in self._keys(finding) if left[key] > 0), None)
+            if key is not None:
                 left[key] -= 1
                 finding.details["baselined"] = True
                 accepted.append(finding)
             else:
                 new.append(finding)
         return new, accepted
+
+    def _keys(self, finding: Finding) -> Iterator[str]:
+        yield fingerprint(finding, self.root)
+        if self._has_retired:
+            for name in former_names(finding.code):
+                yield fingerprint(finding, self.root, name)
 
 
 def baseline_text(findings: list[Finding], root: str = os.curdir) -> str:
@@ -95,4 +107,5 @@ def parse_baseline(data: bytes) -> Ok[Baseline] | Err[str]:
     keys = [js.string_in(entry, "fingerprint") for entry in entries]
     if None in keys:
         return Err("one of its entries has no fingerprint")
-    return Ok(Baseline(Counter(key for key in keys if key is not None)))
+    has_retired = any(retired_rule(js.string_in(entry, "name") or "") for entry in entries)
+    return Ok(Baseline(Counter(key for key in keys if key is not None), has_retired=has_retired))

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import PRIVATE, make_private_folder, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.documents.scanner import loads
-from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
+from workrail_lint.findings import Confidence, Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult
 
 if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation
 
-_HEAD = b'{"format":8}'
+_HEAD = b'{"format":9}'
 _KEY_FILE = "key"
 _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64  # in hexadecimal
@@ -221,6 +221,7 @@ def _prune(folder: str, root: str) -> None:
 
 
 _SEVERITIES = {level.value: level for level in Severity}
+_CONFIDENCES = {level.value: level for level in Confidence}
 _PHASES = {phase.value: phase for phase in Phase}
 _SAFETIES = {safety.value: safety for safety in Safety}
 
@@ -253,6 +254,7 @@ def _record(finding: Finding, operations: list[list[Any]]) -> list[Any]:
         {name: value for name, value in finding.details.items() if isinstance(value, _KEPT)},
         finding.on_name,
         fix,
+        finding.confidence.value,
     ]
 
 
@@ -291,7 +293,7 @@ def _fix(record: list[Any], operations: _Operations) -> Fix:
 
 
 def _finding(path: str, record: list[Any], operations: _Operations) -> Finding:
-    code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix = record
+    code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix, confidence = record
     return Finding(
         sys.intern(code),
         sys.intern(name),
@@ -305,4 +307,5 @@ def _finding(path: str, record: list[Any], operations: _Operations) -> Finding:
         help=help_text,
         details=details,
         on_name=on_name,
+        confidence=_CONFIDENCES[confidence],
     )

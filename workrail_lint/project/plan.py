@@ -20,6 +20,7 @@ from workrail_lint.project.discovery import Discovery, Found, discover, suffixes
 from workrail_lint.project.run import Plan
 from workrail_lint.project.selection import KnownRules, Selection, unknown_patterns
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.retired import remarks
 from workrail_lint.systems.base import RunSettings, System
 from workrail_lint.systems.builtin import builtin_systems, introduce, known_systems
 
@@ -172,8 +173,10 @@ def _suppressions(config: Config, selection: Selection) -> Ok[Suppressions | Non
     parsed = parse_suppressions(tables)
     if isinstance(parsed, Err):
         return Err(f"{config.path}: {parsed.error}")
-    for problem in unknown_patterns(selection.rules, [code for entry in parsed.value for code in entry.codes]):
+    codes = [code for entry in parsed.value for code in entry.codes]
+    for problem in unknown_patterns(selection.rules, codes):
         return Err(f"{config.path}: suppress: {problem}")
+    selection.remarks += remarks(codes)
     from datetime import date
 
     return Ok(Suppressions(parsed.value, date.today().isoformat(), config.path or ""))

@@ -10,6 +10,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules import CONFIGURATION, CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.retired import current_pattern, remarks, retired_rule
 from workrail_lint.rules.table import RuleInfo, info_of
 from workrail_lint.systems.base import System
 
@@ -80,13 +81,16 @@ class Selection:
         root: str = ".",
     ) -> None:
         self.known = rules
-        self._select = select or [ALL]
-        self._extra = extend_select or []
-        self._ignore = ignore or []
-        self._severity = severity or {}
+        given = [*(select or ()), *(extend_select or ()), *(ignore or ()), *(severity or ())]
+        given += [code for codes in (per_file_ignores or {}).values() for code in codes]
+        self.remarks = remarks(given) if given else []  # about retired rules; their successors take their place
+        self._select = _current(select) or [ALL]
+        self._extra = _current(extend_select)
+        self._ignore = _current(ignore)
+        self._severity = {current_pattern(pattern): level for pattern, level in (severity or {}).items()}
         self._default_on: dict[tuple[str, str], bool] = {}  # by code and name
         self.root = root
-        self.per_file_ignores = per_file_ignores or {}
+        self.per_file_ignores = {files: _current(codes) for files, codes in (per_file_ignores or {}).items()}
 
     @cached_property
     def rules(self) -> list[RuleInfo]:
@@ -173,6 +177,10 @@ class Selection:
         return finding
 
 
+def _current(patterns: list[str] | None) -> list[str]:
+    return [current_pattern(pattern) for pattern in patterns or ()]
+
+
 def _is_wanted(rule: RuleInfo, patterns: list[str]) -> bool:
     if rule.default_on:
         return ALL in patterns or _names(rule, patterns)
@@ -193,7 +201,7 @@ def unknown_patterns(rules: Iterable[RuleInfo], patterns: Iterable[str]) -> list
     known = list(rules)
     problems: list[str] = []
     for pattern in patterns:
-        if pattern == ALL or any(_names(rule, [pattern]) for rule in known):
+        if pattern == ALL or any(_names(rule, [pattern]) for rule in known) or retired_rule(pattern):
             continue
 
         names = [rule.name for rule in known] + [rule.code for rule in known]

@@ -16,6 +16,7 @@ from workrail_lint.findings import Finding, Span
 from workrail_lint.project.config import SHARED_FILE, TABLE
 from workrail_lint.project.selection import Selection, pattern_matches
 from workrail_lint.rules import CONFIGURATION
+from workrail_lint.rules.retired import current_pattern
 
 _DATE = Pattern(r"\d{4}-\d{2}-\d{2}")
 _MEMBERS = {"place", "codes", "reason", "expires"}
@@ -39,7 +40,8 @@ class Suppression:
         return self.place.partition("#")[0]
 
     def covers(self, finding: Finding, path: str, pointer: str) -> bool:
-        return pattern_matches(finding.code, finding.name, self.codes) and place_matches(self.place, path, pointer)
+        codes = [current_pattern(code) for code in self.codes]
+        return pattern_matches(finding.code, finding.name, codes) and place_matches(self.place, path, pointer)
 
 
 def parse_suppressions(tables: list[dict[str, Any]]) -> Ok[list[Suppression]] | Err[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.documents.source_text import SourceText
-from workrail_lint.findings import Edit, Finding, Position, Safety, Severity, Span
+from workrail_lint.findings import Confidence, Edit, Finding, Position, Safety, Severity, Span
 from workrail_lint.project.baseline import fingerprint
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
@@ -79,6 +79,7 @@ class ReportData:
     __slots__ = (
         "accepted",
         "colour",
+        "confidence",
         "files",
         "findings",
         "has_baseline",
@@ -110,6 +111,7 @@ class ReportData:
         load: Callable[[RuleInfo], Rule] | None = None,
         width: int = _WIDTH,
         least: Severity = Severity.INFO,
+        confidence: Confidence = Confidence.LOW,
     ) -> None:
         self.findings = sorted(findings, key=_order)
         self.accepted = sorted(accepted, key=_order)
@@ -124,22 +126,33 @@ class ReportData:
         self.link = link
         self.load = load  # returns the rule itself, for its examples
         self.width = width
-        self.least = least  # less severe findings are counted but not shown, except in JSON
+        # Less severe and less certain findings are counted but not shown, except in JSON.
+        self.least = least
+        self.confidence = confidence
 
     @property
     def shown(self) -> list[Reported]:
-        """The findings that are severe enough to be shown."""
+        """The findings that are severe and certain enough to be shown."""
         return self.severe(self.findings)
 
     def severe(self, items: list[Reported]) -> list[Reported]:
-        return [item for item in items if item.finding.severity.rank <= self.least.rank]
+        return [item for item in items if self._is_severe(item) and self._is_certain(item)]
+
+    def _is_severe(self, item: Reported) -> bool:
+        return item.finding.severity.rank <= self.least.rank
+
+    def _is_certain(self, item: Reported) -> bool:
+        return item.finding.confidence.rank <= self.confidence.rank
 
     @property
     def hidden(self) -> str:
         """Return how many findings are not shown, and how to see them; "" when all are."""
-        levels = [item.finding.severity for item in self.findings if item.finding.severity.rank > self.least.rank]
+        hidden = [item for item in self.findings if not (self._is_severe(item) and self._is_certain(item))]
+        levels = [item.finding.severity for item in hidden]
         parts = [counted(levels.count(level), level.value) for level in Severity if level in levels]
-        return f"{listed(parts)} hidden; show them with --severity info" if parts else ""
+        options = [] if all(map(self._is_severe, hidden)) else ["--severity info"]
+        options += [] if all(map(self._is_certain, hidden)) else ["--confidence low"]
+        return f"{listed(parts)} hidden; show them with {' '.join(options)}" if parts else ""
 
     @property
     def summary(self) -> Summary:

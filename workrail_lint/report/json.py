@@ -32,6 +32,7 @@ def finding_object(item: Reported, data: ReportData) -> dict[str, Any]:
         "code": finding.code,
         "name": finding.name,
         "severity": finding.severity.value,
+        "confidence": finding.confidence.value,
         "message": finding.message,
         "path": portable(finding.path),
         "pointer": finding.pointer,

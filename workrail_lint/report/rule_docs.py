@@ -8,10 +8,12 @@ from functools import cache
 
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
+from workrail_lint.findings import Confidence
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.rules import CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
+from workrail_lint.rules.retired import retired_rules
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.builtin import known_systems
 
@@ -92,7 +94,8 @@ def anchor(rule: AnyRule) -> str:
 
 
 def _facts(rule: AnyRule) -> list[str]:
-    return [f"Severity **{rule.severity.value}**", f"fix {fix_word(rule)}", *([] if rule.default_on else [OFF])]
+    doubt = [] if rule.confidence is Confidence.HIGH else [f"{rule.confidence.value} confidence"]
+    return [f"Severity **{rule.severity.value}**", *doubt, f"fix {fix_word(rule)}", *([] if rule.default_on else [OFF])]
 
 
 def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
@@ -216,6 +219,17 @@ def index(rules: Iterable[AnyRule], code: Callable[[AnyRule], str] = lambda rule
         head = "| code | name | severity | origin | fix | finds |\n| --- | --- | --- | --- | --- | --- |"
         parts.append(f"## {family}: {titles.get(family, family)}\n\n{head}\n{rows}")
     return "\n\n".join(parts) + "\n"
+
+
+def retired_section() -> str:
+    """Return the table of rules that no longer exist; their codes stay valid in configurations."""
+    about = (
+        "A configuration, suppression or baseline may still name these. The rule that a code was merged into takes its "
+        "place; a code without one has no effect. Both give a remark."
+    )
+    rows = [f"| {rule.code} | `{rule.name}` | {rule.successor or '-'} | {rule.reason} |" for rule in retired_rules()]
+    table = "\n".join(["| code | name | part of | why |", "| --- | --- | --- | --- |", *rows])
+    return f"## Retired rules\n\n{about}\n\n{table}\n"
 
 
 def _row(rule: AnyRule, code: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from workrail_lint.base.terminal import json_text
-from workrail_lint.findings import Severity, Span
+from workrail_lint.findings import Confidence, Severity, Span
 from workrail_lint.report.data import ReportData, Reported, portable, unique_fingerprint
 from workrail_lint.report.json import edit_spans
 from workrail_lint.report.rule_docs import page
@@ -20,6 +20,7 @@ from workrail_lint.report.rule_docs import page
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_PRECISIONS = {Confidence.HIGH: "very-high", Confidence.MEDIUM: "high", Confidence.LOW: "medium"}
 _PROBLEMS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
 
 
@@ -76,6 +77,7 @@ def _rule(code: str, name: str, data: ReportData) -> dict[str, Any]:
             "origin": rule.origin,
             "fix": rule.fix_safety or "none",
             "problem.severity": _PROBLEMS[rule.severity],
+            "precision": _PRECISIONS[rule.confidence],
         },
     }
 
@@ -93,6 +95,7 @@ def _result(item: Reported, data: ReportData, index: dict[str, int], seen: Count
         "ruleIndex": index[finding.code],
         "level": _LEVELS[finding.severity],
         "message": {"text": _message(finding.message)},
+        "properties": {"confidence": finding.confidence.value},
         "locations": [location],
         "partialFingerprints": {"workrailLint/v1": unique_fingerprint(item, seen)},
     }

@@ -8,7 +8,7 @@ from typing import NamedTuple, TextIO
 
 from workrail_lint.base.terminal import Style, one_line, shown_path, uses_colour
 from workrail_lint.base.wording import counted, listed
-from workrail_lint.findings import Safety, Severity
+from workrail_lint.findings import Confidence, Finding, Safety, Severity
 from workrail_lint.report.data import ReportData, Reported, Summary
 from workrail_lint.report.source_frame import Frame, frame
 
@@ -32,11 +32,16 @@ def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) 
     if source is not None and finding.span is not None:
         excerpt = frame(source, finding.span, data.width, style, colour)
     margin = " " * excerpt.gutter
-    lines = [f"{title}: {style(one_line(finding.message), 'bold')}"]
+    lines = [f"{title}: {style(one_line(finding.message), 'bold')}{_doubt(finding)}"]
     lines += [f"{margin}{style('-->', 'blue')} {_where(item, data)}", *excerpt.lines]
     for label, text in _notes(item, data, explained):
         lines.append(f"{margin} {style('=', 'blue')} {style(f'{label}:', 'bold')} {one_line(text)}")
     return "\n".join(lines)
+
+
+def _doubt(finding: Finding) -> str:
+    """Return how sure a finding is, where it is not high."""
+    return "" if finding.confidence is Confidence.HIGH else f" ({finding.confidence.value} confidence)"
 
 
 def _notes(item: Reported, data: ReportData, explained: set[str]) -> Iterator[tuple[str, str]]:
@@ -112,7 +117,8 @@ def _line(item: Reported, data: ReportData, style: Style) -> str:
         where = style_link(where, data.link(finding.path))
     level = style(finding.severity.value, COLOURS[finding.severity], "bold")
     mark = "" if finding.fix is None else " [*]"
-    return f"{where}: {level} {one_line(finding.code)} {one_line(finding.name)}: {one_line(finding.message)}{mark}"
+    rule = f"{one_line(finding.code)} {one_line(finding.name)}"
+    return f"{where}: {level} {rule}: {one_line(finding.message)}{_doubt(finding)}{mark}"
 
 
 _WIDTH = 100

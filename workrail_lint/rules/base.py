@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from workrail_lint.base.js import Json
-from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings import Confidence, Fix, Severity
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
@@ -68,6 +68,7 @@ class Rule:
     code: ClassVar[str]  # stable, never reused: two letters for the family, three digits
     name: ClassVar[str]  # kebab case, unique over all families
     severity: ClassVar[Severity]
+    confidence: ClassVar[Confidence] = Confidence.HIGH  # lower where it concludes from how people write
     origin: ClassVar[str]  # where the rule comes from, as in "schema", "struct / compile", "product"
     summary: ClassVar[str]  # one sentence: what it finds
     why: ClassVar[str]  # what goes wrong otherwise
@@ -82,7 +83,8 @@ class Rule:
     # definition. Of several rules the one that says most about its violations is asked first.
     describes: ClassVar[tuple[tuple[str, ...], ...]] = ()
     # The example: a document that triggers the rule, one that does not, and what the fix makes of the first if that is
-    # not the second. Each may be the part of a document that matters, or a tuple of several.
+    # not the second. Each may be the part of a document that matters, or a tuple of several (in `fixed`, None where
+    # there is no fix).
     bad: ClassVar[Any] = None
     good: ClassVar[Any] = None
     fixed: ClassVar[Any] = None
@@ -110,7 +112,9 @@ class Rule:
             yield Example(document, good[number % len(good)], fixed[number % len(fixed)], self.example_path)
 
     def _documents(self, parts: Any) -> list[Any]:
-        return [self.document(part) for part in (parts if isinstance(parts, tuple) else (parts,))]
+        if not isinstance(parts, tuple):
+            return [self.document(parts)]
+        return [None if part is None else self.document(part) for part in parts]
 
     @property
     def family(self) -> str:

@@ -69,7 +69,16 @@ class Collector:
             level = self.levels(rule, level)
         text = message if self.tidy is None else self.tidy(message)
         finding = Finding(
-            rule.code, rule.name, level, text, pointer, phase=self.phase, path=path, fix=fix, on_name=on_name
+            rule.code,
+            rule.name,
+            level,
+            text,
+            pointer,
+            phase=self.phase,
+            path=path,
+            fix=fix,
+            on_name=on_name,
+            confidence=rule.confidence,
         )
         if self._most is not None:
             key = rule.code, path

@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar, cast
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.documents.scanner import loads
-from workrail_lint.findings import Severity
+from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Rule
 
 R = TypeVar("R", bound=Rule)
@@ -22,6 +22,7 @@ TABLE_FILE, TEXTS_FILE = "table.json", "texts.json"
 
 
 _SEVERITIES = {level.value: level for level in Severity}
+_CONFIDENCES = {level.value: level for level in Confidence}
 _NO_HOOKS: frozenset[str] = frozenset()
 
 
@@ -41,6 +42,7 @@ class RuleInfo:
     __slots__ = (
         "_texts",
         "code",
+        "confidence",
         "default_on",
         "describes",
         "hooks",
@@ -57,6 +59,7 @@ class RuleInfo:
         code: str,
         name: str,
         severity: Severity,
+        confidence: Confidence,
         default_on: bool,
         needs: frozenset[str] | None,
         words: tuple[str, ...] | None,
@@ -69,6 +72,7 @@ class RuleInfo:
         self.code = code
         self.name = name
         self.severity = severity
+        self.confidence = confidence
         self.default_on = default_on
         self.needs = needs
         self.words = words
@@ -131,6 +135,7 @@ def info_of(rule: Rule, module: str = "", hooks: frozenset[str] = _NO_HOOKS, men
         rule.code,
         rule.name,
         rule.severity,
+        rule.confidence,
         rule.default_on,
         rule.needs,
         rule.words,
@@ -149,6 +154,7 @@ def row_of(info: RuleInfo) -> list[object]:
         info.code,
         info.name,
         info.severity.value,
+        info.confidence.value,
         info.default_on,
         needs,
         info.words,
@@ -182,6 +188,7 @@ class RuleTable(Generic[R]):
                 code,
                 name,
                 _SEVERITIES[severity],
+                _CONFIDENCES[confidence],
                 default_on,
                 None if needs is None else names(needs),
                 None if words is None else tuple(words),
@@ -191,7 +198,7 @@ class RuleTable(Generic[R]):
                 tuple(map(tuple, describes)),
                 self._texts_of,
             )
-            for code, name, severity, default_on, needs, words, module, hooks, mends, describes in loads(
+            for code, name, severity, confidence, default_on, needs, words, module, hooks, mends, describes in loads(
                 read_shipped(self.path)
             )
         )

@@ -26,9 +26,9 @@ from workrail_lint.systems.schemas import schema_walk
 
 _BASELINE = "workrail-baseline.json"
 _REASON = "Say why this is meant."
-_UNKNOWN_STEP = ("loop-body-missing-step", "step-reference-unknown")
+_UNKNOWN_STEP = ("loop-body-reference-invalid", "step-reference-unknown")
 _UNSET_VARIABLE = ("variable-never-set",)
-_UNKNOWN_ASSESSMENT = ("assessment-ref-unknown", "assessment-ref-none-declared", "consequence-for-unknown")
+_UNKNOWN_ASSESSMENT = ("assessment-ref-unknown", "assessment-ref-unknown", "consequence-level-unknown")
 _MISSING_FILE = ("reference-missing-file",)
 
 

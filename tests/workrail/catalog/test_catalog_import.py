@@ -221,7 +221,7 @@ def test_routines_that_are_left_out_become_warnings(tmp_path: Path) -> None:
     assert names(notes) == [
         "routine-skipped",
         "routine-skipped",
-        "routine-recursive",
+        "routine-not-expandable",
         "routine-template-collision",
     ]
 
@@ -290,7 +290,7 @@ def test_a_missing_part_is_named(part: str, tmp_path: Path) -> None:
         ("package.json", [], "catalog-import-package-incomplete"),
         ("package.json", {"name": "engine"}, "catalog-import-package-incomplete"),
         ("spec/authoring-spec.json", {"version": "4"}, "catalog-import-package-incomplete"),
-        ("spec/authoring-spec.json", "", "file-empty"),
+        ("spec/authoring-spec.json", "", "json-syntax"),
     ],
 )
 def test_version_files(part: str, content: Any, name: str, tmp_path: Path) -> None:

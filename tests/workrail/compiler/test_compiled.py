@@ -170,7 +170,7 @@ def test_a_taken_gate_id_is_a_collision() -> None:
         workflow_model(workflow(controlled_loop(step("inner-step")), step("again__gate"))), load_core()
     )
     assert isinstance(taken, Err)
-    assert [(error.name, error.pointer) for error in taken.error] == [("virtual-id-collision", "/steps/0/id")]
+    assert [(error.name, error.pointer) for error in taken.error] == [("id-duplicate", "/steps/0/id")]
 
 
 def test_design_only_builtins_work_in_the_ir_only() -> None:

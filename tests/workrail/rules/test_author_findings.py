@@ -141,7 +141,7 @@ def test_a_misspelled_assessment_is_one_finding(when: dict[str, str]) -> None:
 
 
 def test_a_consequence_is_not_compared_with_a_misspelled_reference() -> None:
-    [message] = of("AS009", _rated("coverage", forAssessment="coverge"))
+    [message] = of("AS008", _rated("coverage", forAssessment="coverge"))
     assert message.endswith("did you mean 'coverage'?")
 
 

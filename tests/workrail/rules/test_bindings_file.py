@@ -39,27 +39,27 @@ def names(content: Any, *workflow_ids: str) -> list[tuple[str, str]]:
         ([], [("bindings-file-invalid", "")]),
         (None, [("bindings-file-invalid", "")]),
         ("text", [("bindings-file-invalid", "")]),
-        ({"demo.x": "y"}, [("bindings-section-invalid", "/demo.x")]),
-        ({"demo.x": ["y"]}, [("bindings-section-invalid", "/demo.x")]),
+        ({"demo.x": "y"}, [("bindings-file-invalid", "/demo.x")]),
+        ({"demo.x": ["y"]}, [("bindings-file-invalid", "/demo.x")]),
         (
             {"demo.x": {"a/b": 3, "c": None}},
-            [("bindings-value-not-string", "/demo.x/a~1b"), ("bindings-value-not-string", "/demo.x/c")],
+            [("bindings-file-invalid", "/demo.x/a~1b"), ("bindings-file-invalid", "/demo.x/c")],
         ),
-        ({"slot": 3}, [("bindings-value-not-string", "/slot")]),
-        ({"slot": "x", "demo.y": {}}, [("bindings-mixed-format", "/slot")]),
-        ({"slot": "x", "other": "y"}, [("bindings-flat-format", "")]),
-        ({"slot": "x", "demo.y": "z"}, [("bindings-section-invalid", "/demo.y"), ("bindings-flat-format", "")]),
-        ({"slot": "x", "other": 3}, [("bindings-value-not-string", "/other")]),
+        ({"slot": 3}, [("bindings-file-invalid", "/slot")]),
+        ({"slot": "x", "demo.y": {}}, [("bindings-file-invalid", "/slot")]),
+        ({"slot": "x", "other": "y"}, []),
+        ({"slot": "x", "demo.y": "z"}, [("bindings-file-invalid", "/demo.y")]),
+        ({"slot": "x", "other": 3}, [("bindings-file-invalid", "/other")]),
         ({"demo.x": {"slot": ""}}, [("binding-override-empty", "/demo.x/slot")]),
-        ({"slot": ""}, [("bindings-flat-format", ""), ("binding-override-empty", "/slot")]),
-        ({"slot": "", "demo.x": {}}, [("bindings-mixed-format", "/slot")]),  # not used, so that it does no harm
+        ({"slot": ""}, [("binding-override-empty", "/slot")]),
+        ({"slot": "", "demo.x": {}}, [("bindings-file-invalid", "/slot")]),  # not used, so that it does no harm
         # Too short for a workflow, or with characters that no workflow id has.
-        ({"a": "x"}, [("bindings-flat-format", "")]),
-        ({"a": "x", "demo.y": {}}, [("bindings-mixed-format", "/a")]),
-        ({"a": 3}, [("bindings-value-not-string", "/a")]),
-        ({"My slot": "x"}, [("bindings-flat-format", "")]),
-        ({"old-review": "x"}, [("bindings-section-invalid", "/old-review")]),
-        ({"Demo.X": "x"}, [("bindings-section-invalid", "/Demo.X")]),
+        ({"a": "x"}, []),
+        ({"a": "x", "demo.y": {}}, [("bindings-file-invalid", "/a")]),
+        ({"a": 3}, [("bindings-file-invalid", "/a")]),
+        ({"My slot": "x"}, []),
+        ({"old-review": "x"}, [("bindings-file-invalid", "/old-review")]),
+        ({"Demo.X": "x"}, [("bindings-file-invalid", "/Demo.X")]),
     ],
 )
 def test_formats(content: Any, expected: list[tuple[str, str]]) -> None:
@@ -67,8 +67,8 @@ def test_formats(content: Any, expected: list[tuple[str, str]]) -> None:
 
 
 def test_a_workflow_of_the_project_may_be_named_like_a_slot() -> None:
-    assert names({"review": "x"}) == [("bindings-flat-format", "")]
-    assert names({"review": "x"}, "review") == [("bindings-section-invalid", "/review")]
+    assert names({"review": "x"}) == []
+    assert names({"review": "x"}, "review") == [("bindings-file-invalid", "/review")]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,8 @@ def test_slots_that_a_workflow_does_not_declare(sections: dict[str, list[str]], 
 
 
 def test_codes_and_severities_are_those_of_the_rules() -> None:
-    flat, section = check_bindings({"slot": "x"})[0], check_bindings({"demo.x": 1})[0]
-    assert (flat.code, flat.severity) == ("BD011", Severity.INFO)
-    assert (section.code, section.severity) == ("BD008", Severity.WARNING)
+    section = check_bindings({"demo.x": 1})[0]
+    assert (section.code, section.severity) == ("BD007", Severity.WARNING)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "{", '{"a": }', "// no\n{}", '\ufeff{"a": "b"}', "{} {}", "[1,]", "NaN"])

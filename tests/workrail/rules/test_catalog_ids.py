@@ -33,13 +33,13 @@ def reported(document: dict[str, Any], name: str, **options: Any) -> list[Findin
 
 def test_the_nearest_id_takes_the_place_of_an_unknown_one() -> None:
     document = workflow(blocks(), features=["wr.features.memory_contxt"])
-    (found,) = reported(document, "feature-unknown")
+    (found,) = reported(document, "catalog-id-unknown")
     assert json.loads(fixed(found, document))["features"] == ["wr.features.memory_context"]
 
 
 @pytest.mark.parametrize("ref", ["toString", "constructor", "__proto__", "memory", "wr.refs."])
 def test_names_of_host_objects_are_unknown_refs_without_a_fix(ref: str) -> None:
-    (found,) = reported(workflow(blocks(constraints=[[{"kind": "ref", "refId": ref}]])), "ref-unknown")
+    (found,) = reported(workflow(blocks(constraints=[[{"kind": "ref", "refId": ref}]])), "catalog-id-unknown")
     assert found.severity is Severity.ERROR
     assert found.fix is None
 
@@ -50,7 +50,7 @@ def test_names_of_host_objects_are_unknown_refs_without_a_fix(ref: str) -> None:
 def test_an_unknown_feature_is_named_in_its_own_place(beside: Any) -> None:
     blocks = step(prompt=None, promptBlocks={"goal": "Find the cause."})
     document = workflow(blocks, features=[beside, "wr.features.capabilites"])
-    found = [finding for finding in check_text(json.dumps(document)).findings if finding.name == "feature-unknown"]
+    found = [finding for finding in check_text(json.dumps(document)).findings if finding.name == "catalog-id-unknown"]
     assert [f.pointer for f in found if "'wr.features.capabilites'" in f.message] == ["/features/1"]
 
 

@@ -93,12 +93,12 @@ def test_a_rule_gets_no_operator_it_does_not_know() -> None:
     ],
 )
 def test_empty_conditions_inside_others(condition: Any, expected: list[str]) -> None:
-    assert places(conditions.ConditionEmptyNested, condition) == expected
+    assert places(conditions.ConditionMalformed, condition) == expected
 
 
 def test_an_empty_condition_is_taken_out_of_a_list_only() -> None:
-    assert mended(conditions.ConditionEmptyNested, {"and": [{}, {"var": "a"}]}) == {"and": [{"var": "a"}]}
-    (found,) = lint(conditions.ConditionEmptyNested, workflow(step(runCondition={"not": {}})))
+    assert mended(conditions.ConditionMalformed, {"and": [{}, {"var": "a"}]}) == {"and": [{"var": "a"}]}
+    (found,) = lint(conditions.ConditionMalformed, workflow(step(runCondition={"not": {}})))
     assert found.fix is None
 
 
@@ -147,18 +147,18 @@ def test_a_loop_needs_its_condition() -> None:
     ],
 )
 def test_comparisons_without_a_variable(condition: Any, expected: list[str]) -> None:
-    assert places(conditions.ConditionNoOperator, condition) == expected
+    assert places(conditions.ConditionMalformed, condition) == expected
 
 
 def test_several_comparisons_become_several_conditions() -> None:
-    rule = conditions.ConditionMultipleOperators
+    rule = conditions.ConditionMalformed
     assert mended(rule, {"lte": 5, "var": "a", "gte": 1}) == {"and": [{"var": "a", "lte": 5}, {"var": "a", "gte": 1}]}
     (found,) = lint(rule, workflow(step(runCondition={"var": "a", "in": [1], "equals": 1})))
     assert "only 'equals' is evaluated" in found.message
 
 
 def test_logic_beside_a_variable_is_joined_with_it() -> None:
-    rule, other = conditions.ConditionVarAndLogic, {"var": "b"}
+    rule, other = conditions.ConditionMalformed, {"var": "b"}
     assert mended(rule, {"var": "a", "gt": 1, "and": [other]}) == {"and": [{"var": "a", "gt": 1}, other]}
     assert mended(rule, {"var": "a", "or": [other], "not": other}) == {
         "and": [{"var": "a"}, {"or": [other]}, {"not": other}]
@@ -167,11 +167,13 @@ def test_logic_beside_a_variable_is_joined_with_it() -> None:
 
 def test_both_faults_at_once_are_mended_one_after_the_other() -> None:
     mixed = {"var": "a", "gte": 1, "lte": 5, "or": [{"var": "b"}]}
-    (found,) = lint(conditions.ConditionMultipleOperators, workflow(step(runCondition=mixed)))
-    assert found.fix is None
-    once = mended(conditions.ConditionVarAndLogic, mixed)
+    document = workflow(step(), step("second-step", runCondition=mixed))
+    operators, logic = lint(conditions.ConditionMalformed, document)
+    assert (operators.fix is None) != (logic.fix is None)
+    first = operators if logic.fix is None else logic
+    once = json.loads(fixed(first, document))["steps"][1]["runCondition"]
     document = workflow(step(), step("second-step", runCondition=once))
-    (found,) = lint(conditions.ConditionMultipleOperators, document)
+    (found,) = lint(conditions.ConditionMalformed, document)
     parts = [{"and": [{"var": "a", "gte": 1}, {"var": "a", "lte": 5}]}, {"or": [{"var": "b"}]}]
     assert json.loads(fixed(found, document))["steps"][1]["runCondition"] == {"and": parts}
 
@@ -181,12 +183,12 @@ def test_both_faults_at_once_are_mended_one_after_the_other() -> None:
     [
         ({"and": [], "or": []}, 1),
         ({"or": [], "not": {"var": "a"}}, 1),
-        ({"var": "a", "and": [], "or": []}, 0),
+        ({"var": "a", "and": [], "or": []}, 1),
         ({"or": []}, 0),
     ],
 )
 def test_two_logical_members(condition: Any, count: int) -> None:
-    assert len(places(conditions.ConditionMultipleLogic, condition)) == count
+    assert len(places(conditions.ConditionMalformed, condition)) == count
 
 
 @pytest.mark.parametrize(
@@ -204,12 +206,12 @@ def test_two_logical_members(condition: Any, count: int) -> None:
 )
 def test_names_of_variables(name: str, dotted: bool, blank: bool) -> None:
     assert places(conditions.ConditionDottedVar, {"var": name}) == (["/var"] if dotted else [])
-    assert places(conditions.ConditionVarBlank, {"var": name}) == (["/var"] if blank else [])
+    assert places(conditions.ConditionMalformed, {"var": name}) == (["/var"] if blank else [])
 
 
 def test_a_name_is_trimmed_unless_nothing_is_left() -> None:
-    assert mended(conditions.ConditionVarBlank, {"var": "\u3000a\t"}) == {"var": "a"}
-    (found,) = lint(conditions.ConditionVarBlank, workflow(step(runCondition={"var": " "})))
+    assert mended(conditions.ConditionMalformed, {"var": "\u3000a\t"}) == {"var": "a"}
+    (found,) = lint(conditions.ConditionMalformed, workflow(step(runCondition={"var": " "})))
     assert found.fix is None
 
 
@@ -224,13 +226,12 @@ def test_a_name_is_trimmed_unless_nothing_is_left() -> None:
     ],
 )
 def test_objects_and_lists_equal_nothing(condition: Any, expected: list[str]) -> None:
-    assert places(conditions.ConditionEqualsStructure, condition) == expected
+    assert places(conditions.ConditionMalformed, condition) == expected
 
 
 def test_empty_lists_are_told_where_they_stand() -> None:
     condition = {"and": [{"var": "a", "in": []}, {"or": []}, {"not": {"and": []}}]}
-    assert places(conditions.ConditionInEmpty, condition) == ["/and/0/in"]
-    assert places(conditions.ConditionLogicEmpty, condition) == ["/and/1/or", "/and/2/not/and"]
+    assert places(conditions.ConditionEmptyList, condition) == ["/and/0/in", "/and/1/or", "/and/2/not/and"]
 
 
 def test_a_named_condition_of_the_design_form_may_be_empty() -> None:
@@ -238,9 +239,9 @@ def test_a_named_condition_of_the_design_form_may_be_empty() -> None:
     design["while"] = {"kind": "condition_ref", "conditionId": "never"}
     document = workflow(step(), design, conditions=[{"id": "never", "kind": "always_false"}])
     assert view(document).definition["steps"][1]["loop"]["condition"] == {"or": []}
-    assert lint(conditions.ConditionLogicEmpty, document) == []
+    assert lint(conditions.ConditionEmptyList, document) == []
     written = loop(type="while", count=..., condition={"or": []})
-    assert len(lint(conditions.ConditionLogicEmpty, workflow(step(), written))) == 1
+    assert len(lint(conditions.ConditionEmptyList, workflow(step(), written))) == 1
 
 
 ROLES = {
@@ -260,7 +261,7 @@ ROLES = {
 
 @pytest.mark.parametrize("role", ROLES)
 def test_conditions_are_found_wherever_they_may_stand(role: str) -> None:
-    assert len(lint(conditions.ConditionNoOperator, workflow(ROLES[role]({"or": [{"equals": 1}]})))) == 1
+    assert len(lint(conditions.ConditionMalformed, workflow(ROLES[role]({"or": [{"equals": 1}]})))) == 1
 
 
 VALUE = st.recursive(

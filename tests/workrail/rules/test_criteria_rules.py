@@ -173,11 +173,6 @@ def test_quoted_json(message: str, hit: bool) -> None:
     assert len(found(criteria.CriteriaQuotedJsonMessage, twice)) == hit
 
 
-@pytest.mark.parametrize(("message", "hit"), [("", True), (" \t", True), ("x", False)])
-def test_blank_messages(message: str, hit: bool) -> None:
-    assert bool(found(criteria.CriteriaMessageBlank, [{**rule("contains", value="x"), "message": message}])) == hit
-
-
 def test_what_is_surfaced() -> None:
     assert found(criteria.CriteriaArrayNotSurfaced, [rule("schema", schema={})]) == []
     assert found(criteria.CriteriaArrayNotSurfaced, {"and": [rule("length", min=3)]}) == []
@@ -204,12 +199,12 @@ def test_what_the_prompt_says_needs_no_surfacing() -> None:
         ({"pattern": "a", "flags": "ii"}, {"criteria-regex-flags"}),
         ({"pattern": "a", "flags": "uv"}, {"criteria-regex-flags"}),
         ({"pattern": "(", "flags": "z"}, {"criteria-regex-flags", "criteria-regex-invalid"}),
-        ({"pattern": r"\p{Nope}"}, {"criteria-regex-untranslatable"}),  # without the flag just letters
+        ({"pattern": r"\p{Nope}"}, set()),  # without the flag just letters
         ({"pattern": r"\p{Nope}", "flags": "u"}, {"criteria-regex-invalid"}),
         ({"pattern": "(a+)+$"}, {"criteria-regex-backtracking"}),
         ({"pattern": "(a+)+$("}, {"criteria-regex-invalid"}),
         ({"pattern": "a" * 1001}, {"criteria-regex-backtracking"}),
-        ({"pattern": r"(?<n>a)\k<n>"}, {"criteria-regex-untranslatable"}),
+        ({"pattern": r"(?<n>a)\k<n>"}, set()),
         ({"pattern": "a+", "flags": "gimsuy"}, set()),
     ],
 )

@@ -24,13 +24,13 @@ def names(rule: type[WorkflowRule], *steps: dict[str, Any], **members: Any) -> l
 @pytest.mark.parametrize(("limit", "floor"), [(1.5, 1), (2.5, 2), (999.5, 999)])
 def test_a_fractional_limit_is_rounded_down(limit: float, floor: int) -> None:
     document = workflow(loop(maxIterations=limit))
-    (found,) = lint(loop_config.LoopMaxIterationsFraction, document)
+    (found,) = lint(loop_config.LoopMaxIterationsInvalid, document)
     assert json.loads(fixed(found, document))["steps"][0]["loop"]["maxIterations"] == floor
 
 
 @pytest.mark.parametrize("limit", [1, 2, 2.0, 1000, 0.5, 1000.5, 5000, "3", True, None])
 def test_limits_that_are_whole_or_refused_anyway_are_no_fractions(limit: Any) -> None:
-    assert names(loop_config.LoopMaxIterationsFraction, loop(maxIterations=limit)) == []
+    assert names(loop_config.LoopMaxIterationsInvalid, loop(maxIterations=limit)) == []
 
 
 @pytest.mark.parametrize(("limit", "count"), [(100, 0), (101, 1), (1000, 1), (1001, 0)])
@@ -41,12 +41,12 @@ def test_a_limit_is_high_over_100_and_refused_over_1000(limit: int, count: int) 
 @pytest.mark.parametrize(("count", "limit", "raised"), [(4, 3, 4), (3.5, 3, 4), (1000, 999, 1000)])
 def test_the_limit_is_raised_to_a_count_beyond_it(count: float, limit: int, raised: int) -> None:
     document = workflow(loop(count=count, maxIterations=limit))
-    (found,) = lint(loop_config.LoopCountExceedsMax, document)
+    found = lint(loop_config.LoopCountAdjusted, document)[0]
     assert json.loads(fixed(found, document))["steps"][0]["loop"]["maxIterations"] == raised
 
 
 def test_a_count_beyond_what_a_limit_may_be_is_left_to_the_author() -> None:
-    (found,) = lint(loop_config.LoopCountExceedsMax, workflow(loop(count=1001, maxIterations=3)))
+    (found,) = lint(loop_config.LoopCountAdjusted, workflow(loop(count=1001, maxIterations=3)))
     assert found.fix is None
 
 
@@ -61,7 +61,7 @@ def test_a_count_beyond_what_a_limit_may_be_is_left_to_the_author() -> None:
     ],
 )
 def test_counts_that_fit_or_do_not_count(config: dict[str, Any]) -> None:
-    assert names(loop_config.LoopCountExceedsMax, loop(**config)) == []
+    assert names(loop_config.LoopCountAdjusted, loop(**config)) == []
 
 
 def test_without_a_type_no_member_is_said_to_be_ignored() -> None:
@@ -69,7 +69,7 @@ def test_without_a_type_no_member_is_said_to_be_ignored() -> None:
 
 
 def test_a_count_below_one_runs_one_round() -> None:
-    (finding,) = lint(loop_config.LoopCountFraction, workflow(loop(count=0.5)))
+    (finding,) = lint(loop_config.LoopCountAdjusted, workflow(loop(count=0.5)))
     assert "runs 1 iteration;" in finding.message
 
 
@@ -130,7 +130,7 @@ def test_the_step_of_a_body_by_name_is_found_by_its_pointer() -> None:
     filler = [step(f"filler-{number}") for number in range(9)]
     bad = step("inspect", runCondition=WHEN)
     document = workflow(*filler, {**loop(), "body": "inspect"}, bad)
-    rule = loop_config.LoopBodyRefRunCondition()
+    rule = loop_config.LoopBodyRefRefused()
     found = Finding(rule.code, rule.name, rule.severity, "", "/steps/10/runCondition")
     found.fix = rule.fix_for(found, view(document))
     assert json.loads(fixed(found, document)) == workflow(*filler, loop(bad))

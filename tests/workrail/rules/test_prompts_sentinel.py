@@ -49,7 +49,7 @@ def place(finding: Finding) -> tuple[str, str]:
         ),
         (
             blocks(goal=[{"kind": "text", "text": "a"}, {"kind": "text", "text": "{{wr.bindings.inner}}"}]),
-            ("token-in-part", "/steps/0/promptBlocks/goal/1/text"),
+            ("token-unresolved", "/steps/0/promptBlocks/goal/1/text"),
         ),
         (
             blocks(procedure=[[{"kind": "text", "text": "{{wr.x}}"}]]),

@@ -57,11 +57,6 @@ def test_a_blank_item_is_counted_from_one() -> None:
     assert finding.pointer.endswith("/promptBlocks/verify/1")
 
 
-@pytest.mark.parametrize(("length", "count"), [(7372, 0), (7373, 1), (8192, 1), (8193, 0)])
-def test_near_the_limit_is_over_nine_tenths_of_it(length: int, count: int) -> None:
-    assert len(places(prompt_parts.PromptNearLimit, step(prompt="é" * length))) == count
-
-
 def checked(document: dict[str, Any], name: str) -> list[str]:
     found = check_text(json.dumps(document), "workflows/example.json").findings
     return [finding.pointer for finding in found if finding.name == name]

@@ -116,7 +116,7 @@ def test_a_fragment_is_malformed_only_where_the_structure_does_not_refuse_it() -
 
     assert places(prompt_parts.TokenMalformed, fragment("{{ wr.x }}")) == ["/steps/0/promptFragments/0/text"]
     assert places(prompt_parts.TokenMalformed, fragment("{{WR.x}}")) == []
-    assert by_name(check(fragment("{{WR.x}}")))["fragment-wr-token"] == ["/steps/0/promptFragments/0/text"]
+    assert by_name(check(fragment("{{WR.x}}")))["token-unresolved"] == ["/steps/0/promptFragments/0/text"]
 
 
 def test_spaces_without_end_do_not_slow_the_search_down() -> None:
@@ -189,12 +189,12 @@ def test_which_fields_are_rendered_with_the_context(made: dict[str, Any], rule: 
 
 
 def test_part_fix_needs_a_single_part_and_a_declared_slot() -> None:
-    rule = prompt_parts.TokenInPart()
+    rule = prompt_parts.TokenUnresolved()
 
     def fix(goal: list[dict[str, str]]) -> bool:
         shown = view(workflow(step(prompt=None, promptBlocks={"goal": goal}), extensionPoints=SLOTS))
         pointer = f"/steps/0/promptBlocks/goal/{len(goal) - 1}/text"
-        return rule.fix_for(Finding("PR006", rule.name, Severity.ERROR, "", pointer), shown) is not None
+        return rule.fix_for(Finding("PR005", rule.name, Severity.ERROR, "", pointer), shown) is not None
 
     assert fix([{"kind": "text", "text": TOKEN}])
     assert not fix([{"kind": "text", "text": "a"}, {"kind": "text", "text": TOKEN}])

@@ -31,21 +31,21 @@ def places(rule: type[WorkflowRule], *steps: dict[str, Any], **settings: Any) ->
     ],
 )
 def test_a_prompt_of_its_own_hides_the_rubric(audit: dict[str, Any], count: int) -> None:
-    assert len(places(virtual_steps.AuditRubricIgnored, step(audit=audit))) == count
+    assert len(places(virtual_steps.VirtualConfigHidden, step(audit=audit))) == count
 
 
 def test_only_what_the_prompt_lacks_is_appended() -> None:
     document = workflow(step(audit={"prompt": "Check A.\n", "rubric": ["A.", "B.", " "]}))
-    (found,) = lint(virtual_steps.AuditRubricIgnored, document)
+    (found,) = lint(virtual_steps.VirtualConfigHidden, document)
     assert json.loads(fixed(found, document))["steps"][0]["audit"] == {"prompt": "Check A.\n\nRubric:\n- B."}
 
 
 def test_no_fix_makes_a_prompt_too_long() -> None:
     audit = {"prompt": "x" * 4090, "rubric": ["A long enough item."]}
-    (found,) = lint(virtual_steps.AuditRubricIgnored, workflow(step(audit=audit)))
+    (found,) = lint(virtual_steps.VirtualConfigHidden, workflow(step(audit=audit)))
     assert found.fix is None
     verification = {"prompt": "x" * 4090, "command": "make test"}
-    (found,) = lint(virtual_steps.VerificationCommandIgnored, workflow(step(verification=verification)))
+    (found,) = lint(virtual_steps.VirtualConfigHidden, workflow(step(verification=verification)))
     assert found.fix is None
 
 
@@ -60,7 +60,7 @@ def test_no_fix_makes_a_prompt_too_long() -> None:
     ],
 )
 def test_a_prompt_of_its_own_hides_the_command(verification: dict[str, Any], count: int) -> None:
-    assert len(places(virtual_steps.VerificationCommandIgnored, step(verification=verification))) == count
+    assert len(places(virtual_steps.VirtualConfigHidden, step(verification=verification))) == count
 
 
 @pytest.mark.parametrize(("engine", "severity"), [(True, Severity.ERROR), (False, Severity.INFO)])

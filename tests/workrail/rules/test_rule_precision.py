@@ -25,7 +25,7 @@ from workrail_lint.systems.workrail.rules.loop_exit import (
 )
 from workrail_lint.systems.workrail.rules.prompt_parts import GuidanceNotDelivered
 from workrail_lint.systems.workrail.rules.prompt_wording import PromptBoundaryBoilerplate, PromptLazyWording
-from workrail_lint.systems.workrail.rules.references import ReferencePackageScope
+from workrail_lint.systems.workrail.rules.references import ReferenceNotShipped
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.templates import TemplateArgUnused, TemplateCallMemberIgnored
 
@@ -35,12 +35,12 @@ DEEP, QUICK = {"var": "mode", "equals": "deep"}, {"var": "mode", "equals": "quic
 def test_severities_and_defaults() -> None:
     severities = {
         "contract-optional": Severity.WARNING,
-        "reference-authoring-only": Severity.WARNING,
+        "reference-not-shipped": Severity.WARNING,
         "workflow-id-legacy": Severity.INFO,
         "loop-prompt-long": Severity.INFO,
     }
     assert {name: RULES.by_name[name].severity for name in severities} == severities
-    assert not any(RULES.by_name[name].default_on for name in ("file-name-mismatch", "spec-version-missing"))
+    assert not RULES.by_name["file-name-mismatch"].default_on
 
 
 def test_retired_codes_stay_retired() -> None:
@@ -70,7 +70,7 @@ def package(folder: Path, described: object, sources: list[str]) -> list[Finding
     ]
     path = str(folder / "workflows" / "a.json")
     return lint(
-        ReferencePackageScope, workflow(references=references), path, workspace=str(folder), source_kind="bundled"
+        ReferenceNotShipped, workflow(references=references), path, workspace=str(folder), source_kind="bundled"
     )
 
 
@@ -215,7 +215,7 @@ def test_two_prompts_are_reported_once() -> None:
         sources: dict[str, Any] = {"prompt": "Look.", "promptBlocks": {"goal": "Look."}}
         document = workflow({"id": "one", "title": "One", first: sources[first], second: sources[second]})
         found = [f.name for f in check_text(json.dumps(document)).findings]
-        assert found.count("prompt-source-multiple") == 1
+        assert found.count("prompt-source-invalid") == 1
 
 
 def test_a_misspelt_level_is_one_finding() -> None:

@@ -23,7 +23,7 @@ def with_fix(document: dict[str, Any]) -> Finding:
     (finding,) = schema_findings(VALIDATOR.violations(document), document)
     seen = view(document)
     seen.definition = document  # as written: here it is the schema's word that counts
-    finding.fix = RULES.rule(finding.name).fix_for(finding, seen)
+    finding.fix = finding.fix or RULES.rule(finding.name).fix_for(finding, seen)
     return finding
 
 

@@ -22,10 +22,8 @@ from workrail_lint.systems.workrail.rules.security import (
     PathBackslash,
     PrivatePathLiteral,
     PromptProtocolOverride,
-    ReferenceAbsolutePath,
-    ReferencePathEscape,
+    ReferenceOutsideWorkspace,
     ReferenceSymlinkEscape,
-    ReferenceUrl,
     SecretLiteral,
     ShellCommandContextToken,
     ShellCommandDangerous,
@@ -45,30 +43,29 @@ def referring(source: str, **members: Any) -> dict[str, Any]:
         ("./docs/../a.md", None),
         ("..a/b.md", None),
         ("docs/..", None),
-        ("..", ReferencePathEscape),
-        ("../a.md", ReferencePathEscape),
-        ("docs/../../a.md", ReferencePathEscape),
-        ("/etc/hosts", ReferenceAbsolutePath),
-        ("~/a.md", ReferenceAbsolutePath),
-        ("C:\\a.md", ReferenceAbsolutePath),
-        ("c:/a.md", ReferenceAbsolutePath),
-        ("\\\\server\\share\\a.md", ReferenceAbsolutePath),
-        ("https://example.org/a.md", ReferenceUrl),
-        ("git+ssh://example.org/a.md", ReferenceUrl),
-        ("file:docs/a.md", ReferenceUrl),
+        ("..", ReferenceOutsideWorkspace),
+        ("../a.md", ReferenceOutsideWorkspace),
+        ("docs/../../a.md", ReferenceOutsideWorkspace),
+        ("/etc/hosts", ReferenceOutsideWorkspace),
+        ("~/a.md", ReferenceOutsideWorkspace),
+        ("C:\\a.md", ReferenceOutsideWorkspace),
+        ("c:/a.md", ReferenceOutsideWorkspace),
+        ("\\\\server\\share\\a.md", ReferenceOutsideWorkspace),
+        ("https://example.org/a.md", ReferenceOutsideWorkspace),
+        ("git+ssh://example.org/a.md", ReferenceOutsideWorkspace),
+        ("file:docs/a.md", ReferenceOutsideWorkspace),
         ("docs\\a.md", PathBackslash),
         ("notes: today.md", None),
     ],
 )
 def test_sources(source: str, expected: Any) -> None:
-    rules = [ReferencePathEscape, ReferenceAbsolutePath, ReferenceUrl, PathBackslash]
-    hits = [rule for rule in rules if lint(rule, referring(source))]
+    hits = [rule for rule in (ReferenceOutsideWorkspace, PathBackslash) for _ in lint(rule, referring(source))]
     assert hits == ([expected] if expected else [])
 
 
 def test_a_backslash_does_not_hide_an_escape() -> None:
     document = referring("..\\..\\secret")
-    assert lint(ReferencePathEscape, document)
+    assert lint(ReferenceOutsideWorkspace, document)
     (finding,) = lint(PathBackslash, document)
     assert json.loads(fixed(finding, document))["references"][0]["source"] == "../../secret"
 

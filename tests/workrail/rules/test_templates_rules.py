@@ -37,7 +37,7 @@ def test_a_missing_argument_is_told_with_all_that_the_routine_takes() -> None:
     (finding,) = [
         found
         for found in check_text(json.dumps(workflow(step(), call(IDEATION)))).findings
-        if found.name == "template-arg-missing"
+        if found.name == "template-argument-invalid"
     ]
     assert "argument 'quantity'" in finding.message
     assert "the routine takes quantity, deliverable" in finding.message
@@ -135,10 +135,10 @@ def routine_findings(*steps: dict[str, Any], is_routine: bool = True, **members:
     ("made", "expected"),
     [
         (step(prompt="Write {deliverable} for {{user}}."), []),
-        (call(SIMULATION), [("routine-recursive", "/steps/0/templateCall")]),
-        (step(prompt=None, promptBlocks={"goal": "G."}), [("routine-step-no-prompt", "/steps/0/promptBlocks")]),
-        (loop(), [("routine-step-no-prompt", "/steps/0/type")]),
-        (parallel(), [("routine-step-no-prompt", "/steps/0/type")]),
+        (call(SIMULATION), [("routine-not-expandable", "/steps/0/templateCall")]),
+        (step(prompt=None, promptBlocks={"goal": "G."}), [("routine-not-expandable", "/steps/0/promptBlocks")]),
+        (loop(), [("routine-not-expandable", "/steps/0/type")]),
+        (parallel(), [("routine-not-expandable", "/steps/0/type")]),
         (step(prompt=None), []),  # the structure says so
         (step(prompt='Emit {"kind":"x"}.'), [("routine-literal-braces", "/steps/0/prompt")]),
         (step(prompt="Pick {a, b}."), [("routine-literal-braces", "/steps/0/prompt")]),
@@ -167,4 +167,4 @@ def test_a_routine_that_the_engine_accepts_has_no_error_under_parity() -> None:
     document = workflow(step(prompt=None, promptBlocks={"goal": "G."}), id="wr.routine-check")
     report = check_text(json.dumps(document), "workflows/routines/check.json", engine_parity=True)
     assert [finding for finding in report.findings if finding.severity is Severity.ERROR] == []
-    assert "routine-step-no-prompt" in {finding.name for finding in report.findings}
+    assert "routine-not-expandable" in {finding.name for finding in report.findings}

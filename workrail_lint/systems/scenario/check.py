@@ -49,7 +49,7 @@ def read_scenario(data: bytes | str, kinds: Sequence[ScenarioKind], describe: De
         reader_finding(problem, document.source, None, cut=False) for problem in document.problems if problem.blocking
     ]
     if document.readable and not isinstance(document.value, dict):
-        findings.append(scenario_finding("json-root-not-object", "", "the document must be a JSON object"))
+        findings.append(scenario_finding("json-syntax", "", "the document must be a JSON object"))
     elif document.readable:
         value: Any = document.value
         findings += describe(_validator(kind_of(value, kinds).schema).violations(value), value)

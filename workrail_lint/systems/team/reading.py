@@ -38,7 +38,7 @@ _FEATURES = {
     "yaml-ambiguous-line-break": "ambiguous line break",
 }
 # A problem of a whole file has no position in it.
-_WHOLE = ("file-too-large", "file-empty")
+_WHOLE = ("file-too-large", "json-syntax")
 # Another rule reports the byte order mark, and a date is meant to be a string.
 _LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
 

@@ -134,12 +134,12 @@ def _source_kind(path: str, settings: Settings) -> str:
 _READ_ON = ("json-invalid-utf8", "json-duplicate-key", "file-too-large")
 # What a later phase says again about the same place, in other words.
 _SAID_BEFORE = {
-    "step-id-collision": ("step-id-duplicate", "step-id-duplicate-body"),
-    "loop-nested": ("loop-body-ref-is-loop", "loop-nested"),
-    "loop-body-missing-step": ("loop-body-empty", "loop-body-ref-template"),
-    "assessment-ref-unknown": ("assessment-ref-none-declared",),
+    "id-duplicate": ("id-duplicate", "id-duplicate"),
+    "loop-nested": ("loop-body-reference-invalid", "loop-nested"),
+    "loop-body-reference-invalid": ("loop-body-empty", "loop-body-reference-invalid"),
+    "assessment-ref-unknown": ("assessment-ref-unknown",),
     "binding-slot-undeclared": ("binding-no-extension-points",),
-    "token-unresolved": ("binding-no-extension-points", "binding-slot-undeclared", "token-in-part"),
+    "token-unresolved": ("binding-no-extension-points", "binding-slot-undeclared", "token-unresolved"),
 }
 
 
@@ -199,7 +199,7 @@ def check_document(
     if document.readable and isinstance(document.value, dict):
         findings += _check_definition(checked, document.value, path, settings, rules, is_routine, known)
     elif document.readable:
-        findings.append(_finding("json-root-not-object", "", "the document must be a JSON object", Phase.READ))
+        findings.append(_finding("json-syntax", "", "the document must be a JSON object", Phase.READ))
     checked.findings = _with_rule_facts(findings, settings)
     return checked
 

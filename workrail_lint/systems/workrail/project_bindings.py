@@ -107,12 +107,12 @@ def _member(name: str, value: object, workflow_ids: Collection[str]) -> Iterator
                 yield from _override(name, slot, override, child(pointer, slot))
         case _ if _is_workflow(name, workflow_ids):
             message = f"the section of workflow {quoted(name)} must be an object of slots; the engine ignores it"
-            yield _finding("bindings-section-invalid", pointer, message)
+            yield _finding("bindings-file-invalid", pointer, message)
         case str():
             pass
         case _:
             message = f"the value of slot {quoted(name)} must be a string; the engine ignores all top-level slots"
-            yield _finding("bindings-value-not-string", pointer, message)
+            yield _finding("bindings-file-invalid", pointer, message)
 
 
 def _override(section: str, slot: str, override: object, pointer: str) -> Iterator[Finding]:
@@ -125,7 +125,7 @@ def _override(section: str, slot: str, override: object, pointer: str) -> Iterat
             message = (
                 f"section {quoted(section)}: the value of slot {quoted(slot)} must be a string; the engine skips it"
             )
-            yield _finding("bindings-value-not-string", pointer, message)
+            yield _finding("bindings-file-invalid", pointer, message)
 
 
 def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[Finding]:
@@ -134,15 +134,11 @@ def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[
     if not flat:
         return
     if len(texts) == len(content):
-        message = (
-            "without sections these slots apply to every workflow; put them under the id of the workflow they are for"
-        )
-        yield _finding("bindings-flat-format", "", message)
         yield from (_empty(name, child("", name), "slot") for name in flat if not content[name])
     elif sections_of(content):
         for name in flat:
             message = f"slot {quoted(name)} is ignored, because the file has workflow sections; move it into a section"
-            yield _finding("bindings-mixed-format", child("", name), message)
+            yield _finding("bindings-file-invalid", child("", name), message)
 
 
 def _empty(slot: str, pointer: str, what: str) -> Finding:

@@ -141,11 +141,11 @@ def _place_of(step: Step) -> str:
 def _check_ids(workflow: Workflow) -> Iterator[Finding]:
     for step, other in _sharing_ids(workflow.steps):
         message = f"duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
-        yield _finding("step-id-duplicate", step.at("id"), message, also=other.at("id"))
+        yield _finding("id-duplicate", step.at("id"), message, also=other.at("id"))
     for loop in workflow.steps:
         for step, other in _sharing_ids(loop.body_steps):
             message = f"loop {quoted(loop.id)}: duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
-            yield _finding("step-id-duplicate-body", step.at("id"), message, also=other.at("id"))
+            yield _finding("id-duplicate", step.at("id"), message, also=other.at("id"))
 
 
 def _sharing_ids(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
@@ -170,7 +170,7 @@ def _check_standard(step: StandardStep) -> Iterator[Finding]:
         yield from _check_prompt_source(step)
     for fragment, first in _repeated(step.prompt_fragments, "id"):
         yield _finding(
-            "fragment-id-duplicate",
+            "id-duplicate",
             fragment.at("id"),
             f"{step.label}: duplicate fragment id {quoted(fragment.id)}; promptFragments[{first}] already uses it",
             engine=step.around is None,
@@ -178,7 +178,7 @@ def _check_standard(step: StandardStep) -> Iterator[Finding]:
     for fragment in step.prompt_fragments:
         if "{{" in fragment.text and "{{wr." in fragment.text.lower():
             yield _finding(
-                "fragment-wr-token",
+                "token-unresolved",
                 fragment.at("text"),
                 f"{step.label}: a {{{{wr.…}}}} token in a fragment is never resolved; write the value",
                 engine=step.around is None,
@@ -186,7 +186,7 @@ def _check_standard(step: StandardStep) -> Iterator[Finding]:
     verification = step.verification
     if verification is not None and verification.command is not None and js.is_blank(verification.command):
         yield _finding(
-            "verification-command-blank",
+            "virtual-config-empty",
             verification.at("command"),
             f"{step.label}: the verification command is blank; write it, or remove `verification`",
         )
@@ -198,14 +198,14 @@ def _check_prompt_source(step: StandardStep) -> Iterator[Finding]:
     present = [name for name in step.raw if name in _SOURCES]
     if not present:
         yield _finding(
-            "prompt-source-missing",
+            "prompt-source-invalid",
             step.pointer,
             f"{step.label} has no prompt; add `prompt`, `promptBlocks` or `templateCall`",
         )
     elif len(present) > 1 and not (step.around is not None and "templateCall" not in present):
         # In a body the compiler rejects that one pair; the engine silently drops the rest.
         yield _finding(
-            "prompt-source-multiple",
+            "prompt-source-invalid",
             # Where the compiler reports it too, so it is reported once.
             step.at("promptBlocks" if {"prompt", "promptBlocks"} <= set(present) else present[-1]),
             f"{step.label} has {listed(f'`{name}`' for name in present)}; keep one of them",
@@ -217,7 +217,7 @@ def _check_prompt_source(step: StandardStep) -> Iterator[Finding]:
 def _check_audit(step: StandardStep, audit: AuditConfig) -> Iterator[Finding]:
     if not _has_text(audit.prompt) and not audit.raw.get("rubric"):
         yield _finding(
-            "audit-config-empty",
+            "virtual-config-empty",
             audit.pointer,
             f"{step.label}: `audit` needs a `prompt` or at least one `rubric` item",
         )
@@ -234,7 +234,7 @@ def _check_synthesis(step: ParallelStep) -> Iterator[Finding]:
     synthesis = step.synthesis
     if synthesis is not None and not _has_text(synthesis.prompt) and "outputContract" not in synthesis:
         yield _finding(
-            "synthesis-config-empty",
+            "virtual-config-empty",
             synthesis.pointer,
             f"{step.label}: `synthesis` needs a `prompt` or an `outputContract`",
         )
@@ -265,7 +265,7 @@ def _check_loops(workflow: Workflow) -> Iterator[Finding]:
     for step in workflow.steps:
         if step.id in body_ids and step.run_condition is not None:
             yield _finding(
-                "loop-body-ref-run-condition",
+                "loop-body-ref-refused",
                 step.at("runCondition"),
                 f"step {quoted(step.id)}: a step that is the body of a loop can't have a runCondition; move the step "
                 "into the loop's body",
@@ -282,7 +282,7 @@ def _check_source(loop: LoopStep) -> Iterator[Finding]:
         )
     if config.type == "forEach" and config.items == "":
         yield _finding(
-            "loop-items-missing",
+            "loop-member-missing",
             config.at("items"),
             f"loop {quoted(loop.id)}: items must be the name of a context variable",
         )
@@ -300,14 +300,14 @@ def _check_referenced_body(loop: LoopStep, body_id: str, by_id: dict[str, Step])
         suggestion = nearest(body_id, fitting)
         hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
         yield _finding(
-            "loop-body-missing-step",
+            "loop-body-reference-invalid",
             pointer,
             f"loop {quoted(loop.id)}: the body names the step {quoted(body_id)}, which does not exist{hint}",
             suggestion=suggestion,
         )
     elif target.kind == "loop":
         yield _finding(
-            "loop-body-ref-is-loop",
+            "loop-body-reference-invalid",
             pointer,
             f"loop {quoted(loop.id)}: the body names the loop {quoted(body_id)}; loops can't be nested",
         )
@@ -315,7 +315,7 @@ def _check_referenced_body(loop: LoopStep, body_id: str, by_id: dict[str, Step])
         for block in ("verification", "audit"):
             if block in target:
                 yield _finding(
-                    "loop-body-ref-virtual",
+                    "loop-body-ref-refused",
                     target.at(block),
                     f"step {quoted(body_id)}: loop {quoted(loop.id)} names this step as its body, so it can't have "
                     f"{block}; move the step into the loop's body",
@@ -367,14 +367,14 @@ def _check_tokens(
 def _check_assessments(workflow: Workflow) -> Iterator[Finding]:
     for assessment, first in _repeated(workflow.assessments, "id"):
         message = f"duplicate assessment id {quoted(assessment.id)}; assessments[{first}] already uses it"
-        yield _finding("assessment-id-duplicate", assessment.at("id"), message)
+        yield _finding("assessment-duplicate", assessment.at("id"), message)
     for assessment in workflow.assessments:
         for dimension, first in _repeated(assessment.dimensions, "id"):
             message = (
                 f"assessment {quoted(assessment.id)}: duplicate dimension id {quoted(dimension.id)}; "
                 f"dimensions[{first}] already uses it"
             )
-            yield _finding("assessment-dimension-duplicate", dimension.at("id"), message)
+            yield _finding("assessment-duplicate", dimension.at("id"), message)
     levels = declared_levels(workflow.assessments)
     for step in workflow.all_steps:
         if step.kind != "standard" or not step.mentions_assessments:
@@ -431,7 +431,7 @@ def _check_arguments(label: str, call: FunctionCall, function: FunctionDefinitio
             continue
         if parameter.required and parameter.name not in call.args:
             message = f"{label} requires the argument {quoted(parameter.name)}"
-            yield _finding("function-arg-missing", call.at("args"), message)
+            yield _finding("function-argument-invalid", call.at("args"), message)
         parameters.setdefault(parameter.name, parameter)
     for name, value in call.args.items():
         place = call.at("args", name)
@@ -449,11 +449,11 @@ def _check_arguments(label: str, call: FunctionCall, function: FunctionDefinitio
             )
         elif not has_type(value, known.type):
             message = f"{label}: argument {quoted(name)} must be of type {known.type}, not {js.type_name(value)}"
-            yield _finding("function-arg-type", place, message)
+            yield _finding("function-argument-invalid", place, message)
         elif known.has("enum") and not any(js.strict_equal(value, item) for item in known.enum):
             allowed = ", ".join(quoted(js.text(item)) for item in known.enum)
             message = f"{label}: argument {quoted(name)} must be one of {allowed}, not {quoted(js.text(value))}"
-            yield _finding("function-arg-enum", place, message)
+            yield _finding("function-argument-invalid", place, message)
 
 
 def has_type(value: Any, kind: str | None) -> bool:

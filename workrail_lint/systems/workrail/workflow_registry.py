@@ -211,7 +211,8 @@ class _Registry:
             for entry in sharing[1:]:
                 if entry.id != first.id:
                     text = (
-                        f"the name {quoted(entry.name)} is also that of {quoted(first.id)}, so a list of workflows shows "
+                        f"the name {quoted(entry.name)} is also that of {quoted(first.id)}, so a list of "
+                        "workflows shows "
                         "it twice; give each its own"
                     )
                     yield entry.path, self._finding("duplicate-display-name", "/name", text, engine=False)
@@ -250,7 +251,7 @@ class _Registry:
         pointer, target, _ = delegation
         if target == entry.id:
             text = f"the workflow {quoted(entry.id)} delegates to itself; name another workflow"
-            return self._finding("delegation-self", pointer, text)
+            return self._finding("delegation-circular", pointer, text)
         if target not in self.by_id:
             is_known = target in self.bundled or target in self.routine_ids
             return None if is_known else self._unknown(entry, pointer, target)
@@ -264,7 +265,7 @@ class _Registry:
         if len(cycle) > _LONG:
             cycle = [*cycle[:4], "...", *cycle[-2:]]
         path = " -> ".join(quoted(ident)[1:-1] for ident in cycle)
-        return self._finding("delegation-cycle", pointer, f"circular delegation: {path}; remove one of them")
+        return self._finding("delegation-circular", pointer, f"circular delegation: {path}; remove one of them")
 
     # ------------------------------------------------------------------------------------ what prompts name
 

@@ -275,10 +275,10 @@ def order_problems(document: Entry) -> Iterator[tuple[str, str, str]]:
             if entry_id is None:
                 continue  # a routine without an id is rejected as a routine
             if entry_id in seen:
-                yield at, "catalog-duplicate-id", f"duplicate id {quoted(entry_id)} in '{name}'"
+                yield at, "catalog-invalid", f"duplicate id {quoted(entry_id)} in '{name}'"
             elif js.u16_sorted((previous, entry_id))[0] != previous:
                 message = f"'{name}' is not sorted by id: {quoted(entry_id)} comes after {quoted(previous)}"
-                yield at, "catalog-not-sorted", message
+                yield at, "catalog-invalid", message
             seen.add(entry_id)
             previous = entry_id
 
@@ -304,7 +304,7 @@ def _features(document: Entry) -> Iterator[Finding]:
                         message = (
                             f"feature {quoted(entry['id'])} uses ref {quoted(part['refId'])}, which is not in 'refs'"
                         )
-                        yield finding("ref-unknown", message, place)
+                        yield finding("catalog-id-unknown", message, place)
         if entry.get("configSchema") is not None:
             yield from _subset(entry["configSchema"], f"/features/{index}/configSchema")
 
@@ -315,7 +315,7 @@ def _routines(entries: list[Entry]) -> Iterator[Finding]:
         at = f"/routines/{index}/definition"
         admitted = admit(entry["definition"])
         if isinstance(admitted, Err):
-            yield finding("catalog-routine-refused", admitted.error.message, at + admitted.error.pointer)
+            yield finding("catalog-invalid", admitted.error.message, at + admitted.error.pointer)
             continue
         routine = routine_of(entry)
         if routine.template_id in owner:
@@ -355,7 +355,7 @@ def _digest(document: Entry) -> Iterator[Finding]:
         return
     declared = document.get("digest")
     if declared is not None and declared != actual:
-        yield finding("catalog-digest-mismatch", f"the digest does not match the content; expected {actual}", "/digest")
+        yield finding("catalog-invalid", f"the digest does not match the content; expected {actual}", "/digest")
     core = load_core()
     is_core = (document["catalogId"], document["catalogVersion"]) == (core.catalog_id, core.version)
     if is_core and actual != core.digest:
@@ -363,7 +363,7 @@ def _digest(document: Entry) -> Iterator[Finding]:
             f"catalog {core.catalog_id} {core.version} has the digest {core.digest}; give a changed catalog another id "
             "or version"
         )
-        yield finding("catalog-digest-mismatch", message, "/catalogVersion")
+        yield finding("catalog-invalid", message, "/catalogVersion")
 
 
 _Wording = Callable[[Any, Any], str]
@@ -374,12 +374,12 @@ _SHAPES: dict[str, tuple[str, _Wording]] = {
     "type": ("schema-type", lambda expected, actual: f"must be of type {expected[0]}, not {type_name(actual)}"),
     "oneOf": ("schema-type", lambda expected, actual: f"must be {_alternatives(expected)}, not {type_name(actual)}"),
     "pattern": ("schema-pattern", lambda expected, actual: f"{json.dumps(actual)} does not match {expected}"),
-    "minLength": ("schema-too-short", lambda expected, _: f"must have at least {counted(expected, 'character')}"),
-    "maxLength": ("schema-too-long", lambda expected, _: f"must have at most {counted(expected, 'character')}"),
-    "minItems": ("schema-too-few", lambda expected, _: f"must have at least {counted(expected, 'item')}"),
-    "maxItems": ("schema-too-many", lambda expected, _: f"must have at most {counted(expected, 'item')}"),
-    "minimum": ("schema-range", lambda expected, _: f"must be at least {expected}"),
-    "maximum": ("schema-range", lambda expected, _: f"must be at most {expected}"),
+    "minLength": ("schema-bounds", lambda expected, _: f"must have at least {counted(expected, 'character')}"),
+    "maxLength": ("schema-bounds", lambda expected, _: f"must have at most {counted(expected, 'character')}"),
+    "minItems": ("schema-bounds", lambda expected, _: f"must have at least {counted(expected, 'item')}"),
+    "maxItems": ("schema-bounds", lambda expected, _: f"must have at most {counted(expected, 'item')}"),
+    "minimum": ("schema-bounds", lambda expected, _: f"must be at least {expected}"),
+    "maximum": ("schema-bounds", lambda expected, _: f"must be at most {expected}"),
 }
 
 

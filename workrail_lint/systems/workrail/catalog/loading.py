@@ -140,7 +140,7 @@ def _refused(refusal: Refusal, source: str) -> Finding:
     if refusal.recursive:
         return Finding(
             "RECURSIVE_ROUTINE",
-            "routine-recursive",
+            "routine-not-expandable",
             Severity.WARNING,
             f"{refusal.message}, so it is not registered",
             refusal.pointer,

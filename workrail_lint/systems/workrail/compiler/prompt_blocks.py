@@ -263,7 +263,7 @@ def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
     hint, details = catalog_hint(ident, catalog.features)
     return compile_error(
         "UNKNOWN_FEATURE",
-        "feature-unknown",
+        "catalog-id-unknown",
         "C3",
         None,
         f"unknown feature {quoted(ident)}{hint}",
@@ -276,7 +276,7 @@ def _unknown_ref(node: Node, unknown: _UnknownRef, catalog: Catalog) -> Finding:
     hint, details = catalog_hint(unknown.ref, catalog.refs)
     return compile_error(
         "UNKNOWN_REF",
-        "ref-unknown",
+        "catalog-id-unknown",
         "C4",
         node,
         f"{step_label(node)}: unknown ref {quoted(unknown.ref)}{hint}",
@@ -288,7 +288,7 @@ def _unknown_ref(node: Node, unknown: _UnknownRef, catalog: Catalog) -> Finding:
 def _broken_feature(unknown: _UnknownRef, catalog: Catalog) -> Finding:
     return compile_error(
         "UNKNOWN_REF",
-        "ref-unknown",
+        "catalog-id-unknown",
         "C4",
         None,
         f"a feature of catalog {quoted(catalog.catalog_id)} uses unknown ref {quoted(unknown.ref)}",
@@ -311,7 +311,7 @@ def _budget_error(node: Node, what: str) -> Finding:
 def _both_set(node: Node) -> Finding:
     return compile_error(
         "PROMPT_AND_BLOCKS_BOTH_SET",
-        "prompt-source-multiple",
+        "prompt-source-invalid",
         "C5",
         node,
         f"{step_label(node)} has `prompt` and `promptBlocks`; keep one of them",
@@ -322,7 +322,7 @@ def _both_set(node: Node) -> Finding:
 def _empty_blocks(node: Node) -> Finding:
     return compile_error(
         "EMPTY_BLOCKS",
-        "prompt-blocks-empty",
+        "prompt-source-invalid",
         "C5",
         node,
         f"{step_label(node)}: `promptBlocks` renders to an empty prompt; add a goal or at least one item",

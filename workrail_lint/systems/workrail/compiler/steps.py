@@ -133,7 +133,7 @@ def assessment_problems(step: StandardStep, label: str, levels: Levels) -> Itera
             hint, details = _hint(ref, "declared assessments", levels)
             yield AssessmentProblem(
                 "UNKNOWN_ASSESSMENT_REF",
-                "assessment-ref-unknown" if levels else "assessment-ref-none-declared",
+                "assessment-ref-unknown",
                 f"{label}: unknown assessment {quoted(ref)}{hint}",
                 step.at("assessmentRefs", index),
                 details,
@@ -168,7 +168,7 @@ def _consequence_problems(
         hint, details = did_you_mean(scope, [ref for ref in refs if ref in levels])
         yield AssessmentProblem(
             "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
-            "consequence-for-unknown",
+            "consequence-level-unknown",
             f"{label}: forAssessment {quoted(scope)} is not in the step's assessmentRefs ({name_list(refs)}){hint}",
             when.at("forAssessment"),
             details,
@@ -312,7 +312,7 @@ def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
     if not _is_virtual(generated):
         return compile_error(
             "DUPLICATE_STEP_ID",
-            "step-id-collision",
+            "id-duplicate",
             "C7",
             node,
             f"{step_label(node)}: duplicate step id {quoted(node.id)} in workflow {quoted(workflow_id)}",
@@ -322,7 +322,7 @@ def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
     block = generated.origin.part
     return compile_error(
         "VIRTUAL_STEP_ID_COLLISION",
-        "virtual-id-collision",
+        "id-duplicate",
         "C7",
         node,
         f"{step_label(node)}: id {quoted(node.id)}, generated for the {block} block, already exists in workflow "
@@ -426,7 +426,7 @@ def _taken_gate_id(loop: Loop, workflow_id: str) -> Finding:
     assert loop.gate is not None
     return compile_error(
         GATE_ID_COLLISION,
-        "virtual-id-collision",
+        "id-duplicate",
         "C12",
         loop.node,
         f"loop {quoted(loop.node.id)}: id {quoted(loop.gate.id)}, generated for the decision step of the loop, already "
@@ -446,7 +446,7 @@ def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Fi
             errors.append(
                 compile_error(
                     "LOOP_BODY_ID_COLLISION",
-                    "step-id-collision",
+                    "id-duplicate",
                     "C11",
                     inner,
                     f"loop {quoted(node.id)}: body step id {quoted(inner.id)} is already used in workflow "
@@ -469,7 +469,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
             f"loop {quoted(node.id)}: the body names the template call {quoted(body_id)}, whose id no longer exists "
             "after it is expanded; put the call inline in the loop's body"
         )
-        errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
+        errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-reference-invalid", "C11", node, message, pointer))
         return ()
     if target is None:
         _, details = did_you_mean(body_id, index.by_id.keys() - {node.id})
@@ -477,7 +477,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         errors.append(
             compile_error(
                 "LOOP_BODY_MISSING",
-                "loop-body-missing-step",
+                "loop-body-reference-invalid",
                 "C11",
                 node,
                 f"loop {quoted(node.id)}: the body names the step {quoted(body_id)}, which does not exist at the "

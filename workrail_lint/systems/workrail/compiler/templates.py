@@ -140,7 +140,7 @@ def _duplicate(node: Node) -> Finding:
     source = f" (expanded from template {quoted(from_template)})" if from_template else ""
     return compile_error(
         "DUPLICATE_STEP_ID",
-        "step-id-collision",
+        "id-duplicate",
         _PASS,
         node,
         f"{step_label(node)}: duplicate step id {quoted(node.id)}{source}; ids must be unique across the top level "
@@ -155,7 +155,7 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
     if recursive:
         return compile_error(
             "TEMPLATE_EXPAND_FAILED",
-            "routine-recursive",
+            "routine-not-expandable",
             _PASS,
             node,
             f"{step_label(node)}: template {quoted(template_id)} can't be used, because step {quoted(recursive[1])} of "
@@ -171,7 +171,7 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
         hint += ". Load your own routines with --routines DIR or the setting routines"
     return compile_error(
         "UNKNOWN_TEMPLATE",
-        "template-id-token" if has_token else "template-unknown",
+        "template-id-token" if has_token else "catalog-id-unknown",
         _PASS,
         node,
         f"{step_label(node)}: unknown template {quoted(template_id)}{hint}",
@@ -184,7 +184,7 @@ def _field_missing(node: Node, routine: Routine, step_id: str, field: str) -> Fi
     label = quoted(step_id) if step_id else "(missing id)"
     return compile_error(
         "TEMPLATE_EXPAND_FAILED",
-        "routine-step-no-prompt",
+        "routine-not-expandable",
         _PASS,
         node,
         f"{step_label(node)}: step {label} of routine {quoted(routine.routine_id)} has no {field}; "
@@ -200,7 +200,7 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
         names = ", ".join(map(quoted, missing))
         return compile_error(
             "TEMPLATE_EXPAND_FAILED",
-            "template-arg-missing",
+            "template-argument-invalid",
             _PASS,
             node,
             f"{step_label(node)}: {where} needs {'argument' if len(missing) == 1 else 'arguments'} {names}; "
@@ -211,7 +211,7 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
     names = ", ".join(map(quoted, wrong))
     return compile_error(
         "TEMPLATE_EXPAND_FAILED",
-        "template-arg-type",
+        "template-argument-invalid",
         _PASS,
         node,
         f"{step_label(node)}: {where} needs a string, number or boolean for {names}",

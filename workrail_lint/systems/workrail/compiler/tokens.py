@@ -265,7 +265,7 @@ def _judge(authored: _Authored, slots: _Slots) -> _Cause | None:
     if kind == "name":
         return _Cause("token-unresolved", pointer, "is in a member name, where it is never resolved", True)
     if kind == "part" and TOKEN.search(text):
-        return _Cause("token-in-part", pointer, "is in a list of parts; only plain strings can use bindings")
+        return _Cause("token-unresolved", pointer, "is in a list of parts; only plain strings can use bindings")
     # C2 handles well-formed binding tokens; nothing resolves other text that starts like a token.
     rest = TOKEN.sub("\0", text)
     if SENTINEL in rest:

@@ -351,7 +351,8 @@ class CounterNotInitialized(AnalysisRule):
 
 
 _OUTCOME = Pattern(
-    r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|=|\(|as)\b|[:=(])",
+    r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|"
+    r"=|\(|as)\b|[:=(])",
     re.IGNORECASE,
 )
 
@@ -362,7 +363,10 @@ class StateAsBoolean(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     summary = "A condition tests a boolean, although the prompt that sets it names a closed set of outcomes."
-    why = "A boolean can't tell three outcomes apart: the later steps treat two of them alike without anybody deciding so."
+    why = (
+        "A boolean can't tell three outcomes apart: the later steps treat two of them alike without anybody "
+        "deciding so."
+    )
     needs = frozenset({CONDITIONS})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -376,7 +380,8 @@ class StateAsBoolean(WorkflowRule):
                 values = ", ".join(map(str, outcomes[:5]))
                 report(
                     uses[0].pointer,
-                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable to one "
+                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a "
+                    "variable to one "
                     "of these and compare with it",
                 )
 
@@ -391,7 +396,10 @@ class StateAsBoolean(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def testing(condition: dict[str, Any]) -> dict[str, Any]:
-            asks = "The outcome is one of accepted, returned, lost. Set `parcelDone` to true or false, and `parcel` to the outcome."
+            asks = (
+                "The outcome is one of accepted, returned, lost. Set `parcelDone` to true or false, and "
+                "`parcel` to the outcome."
+            )
             return workflow(step("track", asks), step("close", runCondition=condition))
 
         yield Example(
@@ -441,20 +449,30 @@ def _top_level(workflow: WorkflowContext) -> list[Step]:
     return [step for step in workflow.steps if step.pointer not in workflow.loop_of]
 
 
-class FirstStepConditional(ConfirmationRule):
+class StepsConditional(ConfirmationRule):
     code = "CD019"
-    name = "first-step-conditional"
+    name = "steps-conditional"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "The first step has a `runCondition`."
-    why = (
-        "At the start the context contains little more than the goal, so the condition is usually false: the workflow "
-        "starts at a later step, and returns to the first one when the variable is set."
+    summary = "The first step, or every step, runs only under a condition."
+    why = "A run may begin with nothing to do, or end without having done anything."
+    bad: ClassVar[Any] = ({"steps": [{"runCondition": {"var": "goal", "contains": "review"}}, {"id": "second-step"}]},)
+    good: ClassVar[Any] = (
+        {"steps": [{}, {"id": "second-step", "runCondition": {"var": "goal", "contains": "review"}}]},
     )
-    bad = {"steps": [{"runCondition": {"var": "goal", "contains": "review"}}, {"id": "second-step"}]}
-    good = {"steps": [{}, {"id": "second-step", "runCondition": {"var": "goal", "contains": "review"}}]}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        self._first_step_conditional(workflow, report)
+        self._all_steps_conditional(workflow, report)
+
+    def examples(self) -> Iterable[Example]:
+        yield from super().examples()
+        yield Example(
+            bad=workflow(step(runCondition=_WHEN), step("second-step", runCondition=_WHEN)),
+            good=workflow(step(), step("second-step", runCondition=_WHEN)),
+        )
+
+    def _first_step_conditional(self, workflow: WorkflowContext, report: Report) -> None:
         first = next(iter(_top_level(workflow)), None)
         if first is not None and first.is_conditional:
             report(
@@ -463,28 +481,13 @@ class FirstStepConditional(ConfirmationRule):
                 "step that always runs",
             )
 
-
-class AllStepsConditional(ConfirmationRule):
-    code = "CD020"
-    name = "all-steps-conditional"
-    severity = Severity.WARNING
-    origin = "doc"
-    summary = "Every step has a `runCondition`."
-    why = "If none of the conditions is true, there is no step to run, and the workflow can't even start."
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+    def _all_steps_conditional(self, workflow: WorkflowContext, report: Report) -> None:
         steps = _top_level(workflow)
         if steps and all(step.is_conditional for step in steps):
             report(
                 "/steps",
                 "every step has a runCondition, so a run may have no step to run; add a step that always runs",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(step(runCondition=_WHEN), step("second-step", runCondition=_WHEN)),
-            good=workflow(step(), step("second-step", runCondition=_WHEN)),
-        )
 
 
 class ConfirmationOnParallel(ConfirmationRule):

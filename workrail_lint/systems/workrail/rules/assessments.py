@@ -54,30 +54,19 @@ def rated(*refs: str, **members: Any) -> dict[str, Any]:
     )
 
 
-class AssessmentIdDuplicate(WorkflowRule):
+class AssessmentDuplicate(WorkflowRule):
     code = "AS001"
-    name = "assessment-id-duplicate"
+    name = "assessment-duplicate"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "Two assessments have the same id."
-    why = "Steps refer to an assessment by its id, so the second one can never be used."
+    summary = "Two assessments, or two dimensions of one, have the same id."
+    why = "Steps and submissions refer to them by id, so the second one can never be used."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
             workflow(rated(), assessments=[assessment(), assessment("depth", dimension("effort"))]),
             workflow(rated(), assessments=[assessment("depth", dimension(), dimension("effort"))]),
         )
-
-
-class AssessmentDimensionDuplicate(WorkflowRule):
-    code = "AS002"
-    name = "assessment-dimension-duplicate"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "Two dimensions of an assessment have the same id."
-    why = "A submission names each dimension once, so the second one could never be rated."
-
-    def examples(self) -> Iterable[Example]:
         yield Example(
             workflow(rated(), assessments=[assessment("depth", dimension(), dimension())]),
             workflow(rated(), assessments=[assessment("depth", dimension(), dimension("effort"))]),
@@ -103,25 +92,13 @@ class AssessmentLevelDuplicate(WorkflowRule):
         )
 
 
-class AssessmentRefNoneDeclared(WorkflowRule):
-    code = "AS005"
-    name = "assessment-ref-none-declared"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "A step refers to an assessment, but the workflow declares none."
-    why = "Without its dimensions and levels there is nothing to rate, so no submission could be valid."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(workflow(rated()), workflow(rated(), assessments=[assessment()]))
-
-
 class AssessmentRefUnknown(WorkflowRule):
     code = "AS006"
     name = "assessment-ref-unknown"
     severity = Severity.ERROR
     origin = "struct / compile"
-    summary = "A step refers to an assessment that is not declared."
-    why = "Without its dimensions and levels there is nothing to rate, so no submission could be valid."
+    summary = "A step refers to an assessment that the workflow does not declare."
+    why = "The engine rejects the workflow."
     fix = "Use the closest declared assessment id."
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
@@ -130,6 +107,7 @@ class AssessmentRefUnknown(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         good = workflow(rated("depth"), assessments=[assessment("depth")])
         yield Example(workflow(rated("dept"), assessments=[assessment("depth")]), good, good)
+        yield Example(workflow(rated()), workflow(rated(), assessments=[assessment()]))
 
 
 class ConsequenceWithoutRefs(WorkflowRule):
@@ -152,8 +130,8 @@ class ConsequenceLevelUnknown(WorkflowRule):
     name = "consequence-level-unknown"
     severity = Severity.ERROR
     origin = "struct / compile"
-    summary = "A consequence is triggered by a level that no assessment in its scope has."
-    why = "Levels are compared exactly, so the consequence would never fire."
+    summary = "A consequence names a dimension or a level that its assessment does not have."
+    why = "The engine rejects the workflow, or the consequence never applies."
     fix = "Use the closest declared level."
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
@@ -181,17 +159,6 @@ class ConsequenceLevelUnknown(WorkflowRule):
         good = waiting("low")
         yield Example(waiting("lov"), good, good)
         yield Example(waiting("middling"), good)
-
-
-class ConsequenceForUnknown(WorkflowRule):
-    code = "AS009"
-    name = "consequence-for-unknown"
-    severity = Severity.ERROR
-    origin = "struct / compile"
-    summary = "A consequence names an assessment that its step does not refer to."
-    why = "A consequence only sees the assessments of its step, so it would never fire."
-
-    def examples(self) -> Iterable[Example]:
         both = [assessment("depth"), assessment("breadth")]
         asked = rated("breadth")
         yield Example(

@@ -5,7 +5,6 @@ Problems of the bindings file itself are detected by `workrail_lint.systems.work
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
@@ -19,11 +18,11 @@ from workrail_lint.systems.workrail.catalog.catalog import Routine, template_id_
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
 from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.tokens import SENTINEL, TOKEN
-from workrail_lint.systems.workrail.model.workflow import ExtensionPoint, Step
+from workrail_lint.systems.workrail.model.workflow import ExtensionPoint
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import BINDINGS, Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at, value_at
+from workrail_lint.systems.workrail.rules.base import BINDINGS, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, listing, text_at, value_at
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
 
 _SLOT_ID = Pattern(r"[a-z][a-z0-9_]{1,63}")
@@ -274,25 +273,17 @@ def _bound_routine(slot: Slot, workflow: WorkflowContext) -> Routine | None:
     return workflow.catalog.templates.get(template_id_of(slot.value))
 
 
-class BindingKindMismatch(_SlotRule):
+class BindingMismatch(_SlotRule):
     code = "BD012"
-    name = "binding-kind-mismatch"
+    name = "binding-mismatch"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "A slot is bound to a workflow or routine of a kind that it does not accept."
-    why = "A prompt that says how to run a workflow does not work for a routine, and vice versa."
+    summary = "A routine is bound to a slot that wants another kind or contract."
+    why = "The step that follows gets another result than it expects."
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for slot in slots_of(workflow):
-            accepted = slot.point.accepted_kinds
-            if not accepted or not slot.value:
-                continue
-            kind = self._kind(slot, workflow)
-            if kind is not None and kind not in accepted:
-                report(
-                    slot.place,
-                    f"slot {quoted(slot.id)} accepts {listing(accepted)}, but {quoted(slot.value)} is a {kind}",
-                )
+        self._binding_kind_mismatch(workflow, report)
+        self._binding_contract_mismatch(workflow, report)
 
     @staticmethod
     def _kind(slot: Slot, workflow: WorkflowContext) -> str | None:
@@ -307,26 +298,6 @@ class BindingKindMismatch(_SlotRule):
 
         yield Example(accepting("workflow"), accepting("routine"))
 
-
-class BindingContractMismatch(_SlotRule):
-    code = "BD013"
-    name = "binding-contract-mismatch"
-    severity = Severity.WARNING
-    origin = "doc"
-    summary = "A slot is bound to a routine that lacks context or artifacts which the slot's contract requires."
-    why = "A later step waits for an artifact that is never produced, or the routine ignores the context it receives."
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        contracts = workflow.normalized.side.extension_contracts if workflow.normalized else {}
-        for slot in slots_of(workflow) if contracts else ():
-            wanted, routine = contracts.get(slot.id), _bound_routine(slot, workflow)
-            offered = routine.definition.get("extensionContract") if routine else None
-            if wanted is None or not isinstance(offered, dict):
-                continue
-            for problem in contract_problems(wanted, offered):
-                report(slot.place, f"slot {quoted(slot.id)}: {quoted(slot.value)} {problem}")
-
-    def examples(self) -> Iterable[Example]:
         def needing(name: str) -> dict[str, Any]:
             slot = {"purpose": "Who checks the result.", "defaultBinding": "wr.routine-check"}
             contract = {"inputContract": {"requiredContext": [name]}}
@@ -336,6 +307,28 @@ class BindingContractMismatch(_SlotRule):
             samples.step(), id="wr.routine-check", extensionContract={"acceptedContext": ["changedFiles"]}
         )
         yield Example(needing("ticketText"), needing("changedFiles"), options={"routines": [child]})
+
+    def _binding_kind_mismatch(self, workflow: WorkflowContext, report: Report) -> None:
+        for slot in slots_of(workflow):
+            accepted = slot.point.accepted_kinds
+            if not accepted or not slot.value:
+                continue
+            kind = self._kind(slot, workflow)
+            if kind is not None and kind not in accepted:
+                report(
+                    slot.place,
+                    f"slot {quoted(slot.id)} accepts {listing(accepted)}, but {quoted(slot.value)} is a {kind}",
+                )
+
+    def _binding_contract_mismatch(self, workflow: WorkflowContext, report: Report) -> None:
+        contracts = workflow.normalized.side.extension_contracts if workflow.normalized else {}
+        for slot in slots_of(workflow) if contracts else ():
+            wanted, routine = contracts.get(slot.id), _bound_routine(slot, workflow)
+            offered = routine.definition.get("extensionContract") if routine else None
+            if wanted is None or not isinstance(offered, dict):
+                continue
+            for problem in contract_problems(wanted, offered):
+                report(slot.place, f"slot {quoted(slot.id)}: {quoted(slot.value)} {problem}")
 
 
 def contract_problems(slot: dict[str, Any], child: dict[str, Any]) -> list[str]:
@@ -373,46 +366,6 @@ def _names(contract: object, word: str, *, required: bool = False) -> list[str]:
     return list(names)
 
 
-class BindingHardcoded(_SlotRule):
-    code = "BD014"
-    name = "binding-hardcoded"
-    severity = Severity.INFO
-    origin = "spec"
-    default_on = False
-    summary = "A prompt names the default of a slot instead of using the slot's token."
-    why = "A project that binds something else to the slot can't change this prompt."
-    fix = "Use the token."
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        slots: dict[str, str] = {}
-        for slot in slots_of(workflow):
-            # A plain word may occur in any sentence; only an id surely refers to the slot.
-            if _ID.fullmatch(slot.point.default):
-                slots.setdefault(slot.point.default, slot.id)
-        for step in workflow.all_steps if slots else ():
-            for text in step.texts if not step.calls_template else ():
-                for default, slot_id in slots.items() if text.field in _TOKEN_FIELDS else ():
-                    if default in text.text:
-                        self._check(text, default, slot_id, step, report)
-
-    @staticmethod
-    def _check(text: Text, default: str, slot: str, step: Step, report: Report) -> None:
-        exact = re.findall(rf"(?<![.{_IN_ID}]){re.escape(default)}(?![{_IN_ID}]|\.[{_IN_ID}])", text.text)
-        if not exact:
-            return  # only part of a longer id
-        use_token = unsafe("use the token", ReplaceText(text.pointer, default, _token(slot)))
-        report(
-            text.pointer,
-            f"{label(step)}: {quoted(default)} is the default of slot {quoted(slot)}; "
-            f"write {quoted(_token(slot))[1:-1]} so that projects can bind something else",
-            fix=use_token if text.text.count(default) == len(exact) else None,
-        )
-
-    def examples(self) -> Iterable[Example]:
-        good = _using("{{wr.bindings.checker}}", point())
-        yield Example(_using("routine-check", point()), good, good)
-
-
 class _FileRule(WorkflowRule):
     """A rule about the bindings file itself."""
 
@@ -428,50 +381,13 @@ class BindingsFileInvalid(_FileRule):
     name = "bindings-file-invalid"
     severity = Severity.WARNING
     origin = "engine-warn"
-    summary = "The bindings file is not valid JSON, or is not an object."
-    why = "The engine warns once, ignores the whole file and runs every workflow with its defaults."
-    bad: ClassVar[Any] = ([], b'{"demo.example": ')
-
-
-class BindingsSectionInvalid(_FileRule):
-    code = "BD008"
-    name = "bindings-section-invalid"
-    severity = Severity.WARNING
-    origin = "engine-warn"
-    summary = "A workflow's section in the bindings file is not an object."
-    why = "The engine ignores the section with a warning, so the workflow runs with its defaults."
-    bad = {"demo.example": "routine-check"}
-
-
-class BindingsValueNotString(_FileRule):
-    code = "BD009"
-    name = "bindings-value-not-string"
-    severity = Severity.WARNING
-    origin = "engine-warn"
-    summary = "The override of a slot is not a string."
-    why = "The engine skips the entry with a warning, so the slot keeps its default."
-    bad = {"demo.example": {"checker": 3}}
-
-
-class BindingsMixedFormat(_FileRule):
-    code = "BD010"
-    name = "bindings-mixed-format"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "The bindings file mixes top-level slots with workflow sections."
-    why = "As soon as one section exists, the engine silently ignores entries outside the sections."
-    bad = {"checker": "routine-check", "demo.other": {}}
-
-
-class BindingsFlatFormat(_FileRule):
-    code = "BD011"
-    name = "bindings-flat-format"
-    severity = Severity.INFO
-    origin = "product"
-    default_on = False
-    summary = "The bindings file has no sections, so its slots apply to every workflow."
-    why = "It also changes any other workflow that happens to have a slot of the same name."
-    bad = {"checker": "routine-check"}
+    summary = "The bindings file can't be used: it is not JSON, or a section or value has the wrong shape."
+    why = "What can't be read is ignored, and the slots keep their defaults silently."
+    bad: ClassVar[Any] = (
+        {"demo.example": "routine-check"},
+        {"demo.example": {"checker": 3}},
+        {"checker": "routine-check", "demo.other": {}},
+    )
 
 
 class BindingDrift(_FileRule):

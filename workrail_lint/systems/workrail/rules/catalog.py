@@ -31,59 +31,38 @@ def _blocks(**sections: Any) -> dict[str, Any]:
     return samples.step(prompt=None, promptBlocks={"goal": "Find the cause.", **sections})
 
 
-class FeatureUnknown(WorkflowRule):
+class CatalogIdUnknown(WorkflowRule):
     code = "CA001"
-    name = "feature-unknown"
+    name = "catalog-id-unknown"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A feature id is not in the catalog."
-    why = "Features are a closed set. An unknown feature would inject nothing, so the engine rejects the workflow."
-    fix = "Use the closest known feature id."
-    bad = {"features": ["wr.features.capabilites"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
-    good = {"features": ["wr.features.capabilities"], "steps": [{"promptBlocks": {"goal": "Find the cause."}}]}
+    summary = "A feature, a ref or a template is not in the catalog."
+    why = "These are closed sets: nothing could be put in its place, so the engine rejects the workflow."
+    fix = "Use the closest known id."
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         if text_at(workflow.definition, finding.pointer) in workflow.catalog.features:
             return None
         return use_suggestion(finding, workflow)
 
-
-class RefUnknown(WorkflowRule):
-    code = "CA002"
-    name = "ref-unknown"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "A ref part names a ref that is not in the catalog."
-    why = "The prompt would lack the text of the ref, so compiling fails."
-    fix = "Use the closest known ref id."
-
-    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        return use_suggestion(finding, workflow)
-
     def examples(self) -> Iterable[Example]:
-        good = samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usage"}]]))
-        bad = samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usege"}]]))
-        yield Example(bad, good, good)
-        yield Example(samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "toString"}]])), good)
+        def featured(ident: str) -> dict[str, Any]:
+            return samples.workflow(_blocks(), features=[ident])
 
+        def referring(ident: str) -> dict[str, Any]:
+            return samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": ident}]]))
 
-class TemplateUnknown(WorkflowRule):
-    code = "CA003"
-    name = "template-unknown"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "A template call names a template that is not in the catalog."
-    why = "There is no routine that the call could expand to, so compiling fails."
-    fix = "Use the closest known template id."
-    bad = {
-        "steps": [{}, {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulaton"}}]
-    }
-    good = {
-        "steps": [{}, {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}]
-    }
+        def calling(ident: str) -> dict[str, Any]:
+            call = {"templateId": f"wr.templates.routine.{ident}"}
+            return samples.workflow(samples.step(), samples.step("simulate", None, templateCall=call))
 
-    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        return use_suggestion(finding, workflow)
+        good = featured("wr.features.capabilities")
+        yield Example(featured("wr.features.capabilites"), good, good)
+        good = referring("wr.refs.memory_usage")
+        yield Example(referring("wr.refs.memory_usege"), good, good)
+        yield Example(referring("toString"), good)
+        good = calling("execution-simulation")
+        yield Example(calling("execution-simulaton"), good, good)
 
 
 class ContractUnknown(WorkflowRule):
@@ -323,55 +302,23 @@ def _contract(schema: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]
     }
 
 
-class CatalogDigestMismatch(WorkflowRule):
+class CatalogInvalid(WorkflowRule):
     code = "CA006"
-    name = "catalog-digest-mismatch"
+    name = "catalog-invalid"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A catalog's content does not match its digest, or the known digest of its id and version."
-    why = "Two different catalogs with the same name would give one workflow two hashes."
+    summary = "A catalog contradicts itself: its digest, its order, a repeated id, or a routine that can't be used."
+    why = "A catalog that can't be trusted would compile other prompts than its authors reviewed."
 
     def examples(self) -> Iterable[Example]:
         content = catalog()
         good = {**content, "digest": digest_of(content)}
         yield Example({**content, "digest": "sha256:" + "0" * 64}, good, path=_PATH)
-
-
-class CatalogDuplicateId(WorkflowRule):
-    code = "CA012"
-    name = "catalog-duplicate-id"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A list of a catalog contains the same id twice."
-    why = "Ids in a catalog must be unique; otherwise it is undefined which entry a workflow gets."
-
-    def examples(self) -> Iterable[Example]:
         one = _capability("delegation")
         yield Example(catalog(capabilities=[one, one]), catalog(capabilities=[one]), path=_PATH)
-
-
-class CatalogNotSorted(WorkflowRule):
-    code = "CA013"
-    name = "catalog-not-sorted"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A list of a catalog is not sorted by id."
-    why = "Two exports of the same builtins must be identical byte for byte, so the order is fixed."
-
-    def examples(self) -> Iterable[Example]:
         first, second = _capability("delegation"), _capability("web_browsing")
         yield Example(catalog(capabilities=[second, first]), catalog(capabilities=[first, second]), path=_PATH)
 
-
-class CatalogRoutineRefused(WorkflowRule):
-    code = "CA014"
-    name = "catalog-routine-refused"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A routine of a catalog can't be registered: a field is missing, or the routine calls a template."
-    why = "The catalog seems to offer the routine, but every call to it fails as unknown."
-
-    def examples(self) -> Iterable[Example]:
         def offering(**members: Any) -> dict[str, Any]:
             definition = samples.workflow(id="wr.routine-check", **members)
             return catalog(routines=[{"phase": "shipped", "definition": definition}])

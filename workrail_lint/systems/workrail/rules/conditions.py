@@ -187,32 +187,6 @@ class ConditionRuleOperator(ConditionRule):
         yield Example(bad=_rule({"var": "size", "in": ["large", "huge"]}), good=_rule(either))
 
 
-class ConditionEmptyNested(_FormRule):
-    code = "CD004"
-    name = "condition-empty-nested"
-    severity = Severity.ERROR
-    origin = "runtime"
-    summary = "A condition inside `and`, `or` or `not` is empty."
-    why = (
-        "An empty condition is true only at the root. Nested, it is an error that makes the whole condition false, "
-        "even under `not`: the step never runs."
-    )
-    fix = "Remove the empty condition from its list."
-    bad = {"and": [{"var": "size"}, {"var": "risk"}, {}]}
-    good = {"and": [{"var": "size"}, {"var": "risk"}]}
-
-    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        if condition.root or condition.raw:
-            return
-        in_list = not condition.pointer.endswith("/not")
-        report(
-            condition.pointer,
-            f"{label(condition.step)}: a nested empty condition makes the whole condition false; "
-            f"{'remove it' if in_list else 'write the condition to negate'}",
-            fix=unsafe("remove the empty condition", Remove(condition.pointer)) if in_list else None,
-        )
-
-
 class ConditionEmpty(_FormRule):
     code = "CD005"
     name = "condition-empty"
@@ -238,17 +212,62 @@ class ConditionEmpty(_FormRule):
         report(pointer, f"{label(condition.step)}: an empty condition is always true; {action}", fix=fix)
 
 
-class ConditionNoOperator(_FormRule):
+class ConditionMalformed(_FormRule):
     code = "CD006"
-    name = "condition-no-operator"
+    name = "condition-malformed"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A condition has neither `var` nor `and`, `or` or `not`."
-    why = "There is nothing to compare. At run time this is an error, and the whole condition counts as false."
-    bad = {"equals": "large"}
-    good = {"var": "size", "equals": "large"}
+    summary = "A condition is not one comparison of one variable, nor one of `and`, `or` and `not`."
+    why = "The engine evaluates only a part of it, or always the same result, without saying so."
+    fix = "Remove the empty condition from its list."
+    bad: ClassVar[Any] = (
+        {"equals": "large"},
+        {"and": [{"var": "size"}, {"var": "risk"}, {}]},
+        {"var": "risk", "gte": 1, "lte": 5},
+        {"var": "size", "equals": "large", "or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]},
+        {"and": [{"var": "size", "equals": "large"}], "or": [{"var": "risk", "gt": 2}]},
+        {"var": " size"},
+        {"var": "size", "equals": {"files": 1}},
+    )
+    good: ClassVar[Any] = (
+        {"var": "size", "equals": "large"},
+        {"and": [{"var": "size"}, {"var": "risk"}]},
+        {"and": [{"var": "risk", "gte": 1}, {"var": "risk", "lte": 5}]},
+        {
+            "and": [
+                {"var": "size", "equals": "large"},
+                {"or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]},
+            ]
+        },
+        {"and": [{"var": "size", "equals": "large"}, {"or": [{"var": "risk", "gt": 2}]}]},
+        {"var": "size"},
+        {"var": "size", "equals": 1},
+    )
+    fixed: ClassVar[Any] = (
+        None,
+        {"and": [{"var": "size"}, {"var": "risk"}]},
+        {"and": [{"var": "risk", "gte": 1}, {"var": "risk", "lte": 5}]},
+        {
+            "and": [
+                {"var": "size", "equals": "large"},
+                {"or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]},
+            ]
+        },
+        None,
+        {"var": "size"},
+        None,
+    )
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+        self._condition_no_operator(condition, workflow, report)
+        self._condition_empty_nested(condition, workflow, report)
+        self._condition_multiple_operators(condition, workflow, report)
+        self._condition_var_and_logic(condition, workflow, report)
+        self._condition_multiple_logic(condition, workflow, report)
+        self._condition_var_blank(condition, workflow, report)
+        self._condition_equals_structure(condition, workflow, report)
+
+    def _condition_no_operator(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
         if "var" in members or any(name in members for name in LOGIC) or not comparisons(members):
             return
@@ -258,19 +277,18 @@ class ConditionNoOperator(_FormRule):
             "always false; add the variable to compare",
         )
 
+    def _condition_empty_nested(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+        if condition.root or condition.raw:
+            return
+        in_list = not condition.pointer.endswith("/not")
+        report(
+            condition.pointer,
+            f"{label(condition.step)}: a nested empty condition makes the whole condition false; "
+            f"{'remove it' if in_list else 'write the condition to negate'}",
+            fix=unsafe("remove the empty condition", Remove(condition.pointer)) if in_list else None,
+        )
 
-class ConditionMultipleOperators(_FormRule):
-    code = "CD007"
-    name = "condition-multiple-operators"
-    severity = Severity.ERROR
-    origin = "runtime"
-    summary = "A condition compares its variable in more than one way."
-    why = "The engine evaluates only one comparison, the first in a fixed order, and ignores the others."
-    fix = "Split it into one condition for each comparison, joined by `and`."
-    bad = {"var": "risk", "gte": 1, "lte": 5}
-    good = {"and": [{"var": "risk", "gte": 1}, {"var": "risk", "lte": 5}]}
-
-    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+    def _condition_multiple_operators(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
         named = comparisons(members)
         if "var" not in members or len(named) < 2:
@@ -285,24 +303,7 @@ class ConditionMultipleOperators(_FormRule):
             fix=fix,
         )
 
-
-class ConditionVarAndLogic(_FormRule):
-    code = "CD008"
-    name = "condition-var-and-logic"
-    severity = Severity.ERROR
-    origin = "runtime"
-    summary = "A condition has `and`, `or` or `not` next to `var`."
-    why = "With `var` present the engine evaluates only the comparison and ignores the logical operators."
-    fix = "Join the comparison and the logical operators with `and`."
-    bad = {"var": "size", "equals": "large", "or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]}
-    good = {
-        "and": [
-            {"var": "size", "equals": "large"},
-            {"or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]},
-        ]
-    }
-
-    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+    def _condition_var_and_logic(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
         ignored = [name for name in LOGIC if name in members]
         if "var" not in members or not ignored:
@@ -317,18 +318,7 @@ class ConditionVarAndLogic(_FormRule):
             fix=unsafe("join them with 'and'", Replace(condition.pointer, {"and": parts})),
         )
 
-
-class ConditionMultipleLogic(_FormRule):
-    code = "CD009"
-    name = "condition-multiple-logic"
-    severity = Severity.ERROR
-    origin = "runtime"
-    summary = "A condition has two or more of `and`, `or` and `not`."
-    why = "The engine evaluates only the first of `and`, `or` and `not`, and ignores the others."
-    bad = {"and": [{"var": "size", "equals": "large"}], "or": [{"var": "risk", "gt": 2}]}
-    good = {"and": [{"var": "size", "equals": "large"}, {"or": [{"var": "risk", "gt": 2}]}]}
-
-    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+    def _condition_multiple_logic(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         members = condition.raw
         named = [name for name in LOGIC if name in members]
         if "var" not in members and len(named) > 1:
@@ -336,6 +326,31 @@ class ConditionMultipleLogic(_FormRule):
                 condition.pointer,
                 f"{label(condition.step)}: {_ignored(named)}; nest one in the other",
             )
+
+    def _condition_var_blank(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+        name = condition.var
+        if name is None or (name and js.trim(name) == name):
+            return
+        pointer, trimmed = condition.at("var"), js.trim(name)
+        report(
+            pointer,
+            f"{label(condition.step)}: the variable name {quoted(name)} "
+            f"{'has spaces around it; remove them' if trimmed else 'is blank; name a variable'}",
+            fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
+        )
+
+    def _condition_equals_structure(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+        literals = [(condition.equals, condition.at("equals")), (condition.not_equals, condition.at("not_equals"))]
+        literals += [(item, condition.at("in", index)) for index, item in numbered(condition.in_)]
+        for literal, pointer in literals:
+            if is_structure(literal):
+                kind = "a list" if isinstance(literal, list) else "an object"
+                verdict = "always true" if pointer.endswith("/not_equals") else "never true"
+                report(
+                    pointer,
+                    f"{label(condition.step)}: a comparison with {kind} is {verdict}; compare with a string, number, "
+                    "boolean or null",
+                )
 
 
 class ConditionDottedVar(_FormRule):
@@ -357,83 +372,34 @@ class ConditionDottedVar(_FormRule):
             )
 
 
-class ConditionVarBlank(_FormRule):
-    code = "CD011"
-    name = "condition-var-blank"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "The variable of a condition is empty or has spaces around it."
-    why = "The spaces count as part of the name, and no step sets a variable of that name."
-    fix = "Remove the spaces around the name."
-    bad = {"var": " size"}
-    good = {"var": "size"}
-
-    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        name = condition.var
-        if name is None or (name and js.trim(name) == name):
-            return
-        pointer, trimmed = condition.at("var"), js.trim(name)
-        report(
-            pointer,
-            f"{label(condition.step)}: the variable name {quoted(name)} "
-            f"{'has spaces around it; remove them' if trimmed else 'is blank; name a variable'}",
-            fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
-        )
-
-
-class ConditionEqualsStructure(_FormRule):
-    code = "CD012"
-    name = "condition-equals-structure"
-    severity = Severity.ERROR
-    origin = "runtime"
-    summary = "A condition compares with an object or a list."
-    why = "Objects and lists equal nothing, so `equals` and `in` are never true, and `not_equals` is always true."
-    bad = {"var": "size", "equals": {"files": 1}}
-    good = {"var": "size", "equals": 1}
-
-    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        literals = [(condition.equals, condition.at("equals")), (condition.not_equals, condition.at("not_equals"))]
-        literals += [(item, condition.at("in", index)) for index, item in numbered(condition.in_)]
-        for literal, pointer in literals:
-            if is_structure(literal):
-                kind = "a list" if isinstance(literal, list) else "an object"
-                verdict = "always true" if pointer.endswith("/not_equals") else "never true"
-                report(
-                    pointer,
-                    f"{label(condition.step)}: a comparison with {kind} is {verdict}; compare with a string, number, "
-                    "boolean or null",
-                )
-
-
-class ConditionInEmpty(_FormRule):
+class ConditionEmptyList(_FormRule):
     code = "CD013"
-    name = "condition-in-empty"
+    name = "condition-empty-list"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A condition tests whether its variable is in an empty list."
-    why = "No value is in an empty list, so the condition is never true."
-    bad = {"var": "size", "in": []}
-    good = {"var": "size", "in": ["large", "huge"]}
+    summary = "A condition compares with an empty list, or combines no conditions."
+    why = "It has the same result on every run, so it decides nothing."
+    bad: ClassVar[Any] = (
+        {"var": "size", "in": []},
+        {"or": []},
+    )
+    good: ClassVar[Any] = (
+        {"var": "size", "in": ["large", "huge"]},
+        {"or": [{"var": "size"}, {"var": "risk"}]},
+    )
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+        self._condition_in_empty(condition, workflow, report)
+        self._condition_logic_empty(condition, workflow, report)
+
+    def _condition_in_empty(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         if condition.raw.get("in") == []:
             report(
                 condition.at("in"),
                 f"{label(condition.step)}: 'in' with an empty list is never true; list the values",
             )
 
-
-class ConditionLogicEmpty(_FormRule):
-    code = "CD014"
-    name = "condition-logic-empty"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "The list of an `and` or `or` is empty."
-    why = "An empty `and` is always true and an empty `or` is never true, so the condition has no purpose."
-    bad = {"or": []}
-    good = {"or": [{"var": "size"}, {"var": "risk"}]}
-
-    def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
+    def _condition_logic_empty(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         for name, verdict in (("and", "always true"), ("or", "never true")):
             if condition.raw.get(name) != []:
                 continue

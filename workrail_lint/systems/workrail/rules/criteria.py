@@ -30,7 +30,7 @@ from workrail_lint.systems.workrail.model.workflow import (
     ValidationRule,
 )
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, step_members
+from workrail_lint.systems.workrail.rules.prose import excerpt, label, step_members
 from workrail_lint.systems.workrail.rules.samples import completed
 
 # The members of each kind of rule, besides its type, message and condition.
@@ -254,26 +254,6 @@ class CriteriaQuotedJsonMessage(CriteriaRule):
                 return
 
 
-class CriteriaMessageBlank(CriteriaRule):
-    code = "CR020"
-    name = "criteria-message-blank"
-    severity = Severity.INFO
-    origin = "product"
-    default_on = False
-    summary = "A rule has a blank message."
-    why = "The agent reads the message when the check fails; without one it gets a generic message or none."
-    bad = {"type": "contains", "value": "## Findings", "message": ""}
-    good = {"type": "contains", "value": "## Findings", "message": "List the findings under a heading."}
-
-    def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for rule in criteria.rules:
-            if "message" in rule and js.is_blank(rule.message):
-                report(
-                    rule.at("message"),
-                    f"{label(criteria.step)}: the message is blank; tell the agent what to change",
-                )
-
-
 class CriteriaArrayNotSurfaced(CriteriaRule):
     code = "CR021"
     name = "criteria-array-not-surfaced"
@@ -475,29 +455,6 @@ class CriteriaRegexBacktracking(_PatternRule):
                                 yield item, at, False
                             case "patternProperties", dict():
                                 yield from ((pattern, child(at, pattern), True) for pattern in item)
-
-
-class CriteriaRegexUntranslatable(_PatternRule):
-    code = "CR014"
-    name = "criteria-regex-untranslatable"
-    severity = Severity.INFO
-    origin = "product"
-    default_on = False
-    summary = "The pattern of a regex rule is valid in JavaScript but not in Python."
-    why = "Testing the pattern with Python's `re` gives an error or another result than the engine."
-    even_if_ignored = False
-    bad = {"type": "regex", "pattern": "(?<word>[a-z]+) \\k<word>"}
-    good = {"type": "regex", "pattern": "([a-z]+) \\1"}
-
-    def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for pattern, flags, rule in _patterns(criteria):
-            facts = analyze(pattern, flags)
-            if facts is not None and facts.foreign and why_invalid(pattern, flags) is None:
-                report(
-                    rule.at("pattern"),
-                    f"{label(criteria.step)}: the pattern uses {listing(facts.foreign)}, which only "
-                    "JavaScript supports",
-                )
 
 
 class CriteriaLengthInverted(CriteriaRule):

@@ -90,41 +90,19 @@ class FunctionUnknown(FunctionRule):
         yield Example(calling("ranc"), calling("rank"), calling("rank"))
 
 
-class FunctionArgMissing(FunctionRule):
+class FunctionArgumentInvalid(FunctionRule):
     code = "FN002"
-    name = "function-arg-missing"
+    name = "function-argument-invalid"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A call omits an argument that the function requires."
-    why = "A parameter with `required: true` needs an argument, even if it has a default."
+    summary = "A function call lacks an argument, or gives it a value that the definition does not allow."
+    why = "The agent would call a function in a way its definition excludes."
 
     def examples(self) -> Iterable[Example]:
         function = _function(_parameter(required=True))
         yield Example(_calling(function), _calling(function, limit=3))
-
-
-class FunctionArgType(FunctionRule):
-    code = "FN003"
-    name = "function-arg-type"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "An argument does not have the type of its parameter."
-    why = "Arguments are not converted: a number in quotes is a string."
-
-    def examples(self) -> Iterable[Example]:
         function = _function(_parameter())
         yield Example(_calling(function, limit="3"), _calling(function, limit=3))
-
-
-class FunctionArgEnum(FunctionRule):
-    code = "FN004"
-    name = "function-arg-enum"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "An argument is not one of the values that its parameter allows."
-    why = "The values of an `enum` are compared exactly, including type and case."
-
-    def examples(self) -> Iterable[Example]:
         function = _function(_parameter("order", "string", enum=["up", "down"]))
         yield Example(_calling(function, order="Up"), _calling(function, order="up"))
 

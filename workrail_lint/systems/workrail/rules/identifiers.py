@@ -59,20 +59,24 @@ class WorkflowIdPattern(WorkflowRule):
     name = "workflow-id-pattern"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "The workflow id has invalid characters or an invalid form."
+    summary = "The workflow id is not a namespace, a dot and a name, each of at least two characters."
     why = "Ids are used as keys and in file names, so the engine rejects any other form."
     fix = "Write the id in lower case, with `_` instead of every invalid character and with a namespace."
     describes = (("Workflow", "pattern", "id"),)
-    bad = {"id": "Demo.Flow"}
-    good = {"id": "demo.flow"}
+    bad = ({"id": "Demo.Flow"}, {"id": "a.review"}, {"id": "team.review.deep"})
+    good = ({"id": "demo.flow"}, {"id": "team.review"}, {"id": "team.review-deep"})
+    fixed = ({"id": "demo.flow"}, None, None)
 
-    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
         ident = str(violation.value)
-        if ident.count(".") > 1 or _short_segment(ident) is not None:
-            return None
+        subject, dots, short = f"workflow id {shown(ident)}", ident.count("."), _short_segment(ident)
+        if dots > 1:
+            return Description(f"{subject} has {dots} dots; write namespace.name with one dot")
+        if short is not None:
+            return Description(f"{subject}: {quoted(short)} is too short; both parts need at least two characters")
         suggestion = _valid_id(ident)
         message = (
-            f"workflow id {shown(ident)} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, "
+            f"{subject} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, "
             f"_ or -{did_you_mean(suggestion)}"
         )
         return Description(message, suggestion=suggestion)
@@ -80,43 +84,6 @@ class WorkflowIdPattern(WorkflowRule):
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         ident = finding.suggestion
         return unsafe(f"rename it to {ident}", Replace("/id", ident)) if ident is not None else None
-
-
-class WorkflowIdSegmentShort(WorkflowRule):
-    code = "ID002"
-    name = "workflow-id-segment-short"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "The namespace or the name in the workflow id has only one character."
-    why = "The engine's schema requires at least two characters on each side of the dot."
-    describes = (("Workflow", "pattern", "id"),)
-    bad = {"id": "a.review"}
-    good = {"id": "team.review"}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
-        short = _short_segment(violation.value)
-        if short is None:
-            return None
-        subject = f"workflow id {shown(violation.value)}"
-        return Description(f"{subject}: {quoted(short)} is too short; both parts need at least two characters")
-
-
-class WorkflowIdDots(WorkflowRule):
-    code = "ID003"
-    name = "workflow-id-dots"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "The workflow id has more than one dot."
-    why = "An id is one namespace and one name. The engine rejects deeper levels."
-    describes = (("Workflow", "pattern", "id"),)
-    bad = {"id": "team.review.deep"}
-    good = {"id": "team.review-deep"}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
-        dots = violation.value.count(".")
-        if dots < 2:
-            return None
-        return Description(f"workflow id {shown(violation.value)} has {dots} dots; write namespace.name with one dot")
 
 
 class WorkflowIdReserved(WorkflowRule):
@@ -263,37 +230,26 @@ def _first_to_become(workflow: WorkflowContext) -> dict[str | None, Finding]:
     return {finding.suggestion: finding for finding in reversed(findings)}
 
 
-class StepIdDuplicate(WorkflowRule):
+class IdDuplicate(WorkflowRule):
     code = "ID008"
-    name = "step-id-duplicate"
+    name = "id-duplicate"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "Two top-level steps have the same id."
-    why = "The engine finds a step by its id, so it can reach only one of two steps with the same id."
-    bad = {"steps": [{"id": "plan"}, {"id": "plan"}]}
-    good = {"steps": [{"id": "plan"}, {"id": "build"}]}
+    summary = "Two steps, or two fragments of a step, have the same id; steps that the compiler generates count too."
+    why = "The engine finds steps, their notes and their progress by id, so the second one can't be reached."
 
-
-class StepIdDuplicateBody(WorkflowRule):
-    code = "ID009"
-    name = "step-id-duplicate-body"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "Two steps in the body of one loop have the same id."
-    why = "The engine finds a step by its id, so it can reach only one of two steps with the same id."
-    bad = {"type": "loop", "body": [{"id": "try-it"}, {"id": "try-it"}]}
-    good = {"type": "loop", "body": [{"id": "try-it"}, {"id": "look"}]}
-
-
-class StepIdCollision(WorkflowRule):
-    code = "ID010"
-    name = "step-id-collision"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "A step in a loop body has the id of a top-level step, of a loop, or of a step in another body."
-    why = "All steps of a compiled workflow share one namespace, whichever list they are in."
-    bad = {"steps": [{"id": "look"}, {"type": "loop", "body": [{"id": "look"}]}]}
-    good = {"steps": [{"id": "look"}, {"type": "loop", "body": [{"id": "look-again"}]}]}
+    def examples(self) -> Iterator[Example]:
+        audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
+        call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
+        document = workflow(step(), step("sweep", None, **call))
+        routine = _routine(audited, {"id": "look__audit", "title": "Audit", "prompt": "Judge it."})
+        yield Example(document, workflow(), options={"routines": [routine]})
+        first = {"id": "deep", "text": "Go deep.", "when": {"var": "depth", "equals": "deep"}}
+        second = {"id": "wide", "text": "Go wide.", "when": {"var": "depth", "equals": "wide"}}
+        yield Example(
+            workflow(step(promptFragments=[first, {**second, "id": "deep"}])),
+            workflow(step(promptFragments=[first, second])),
+        )
 
 
 class ExpandedIdTooLong(WorkflowRule):
@@ -327,22 +283,6 @@ class ExpandedIdTooLong(WorkflowRule):
         )
 
 
-class VirtualIdCollision(WorkflowRule):
-    code = "ID012"
-    name = "virtual-id-collision"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "The step generated for a verification, audit or synthesis block has an id that is already used."
-    why = "The generated id is the step's id with `__verification`, `__audit` or `__synthesis`; keep it free."
-
-    def examples(self) -> Iterator[Example]:
-        audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
-        call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
-        document = workflow(step(), step("sweep", None, **call))
-        routine = _routine(audited, {"id": "look__audit", "title": "Audit", "prompt": "Judge it."})
-        yield Example(document, workflow(), options={"routines": [routine]})
-
-
 def _routine(*steps: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": "routine-sweep",
@@ -351,23 +291,6 @@ def _routine(*steps: dict[str, Any]) -> dict[str, Any]:
         "version": "1.0.0",
         "steps": list(steps),
     }
-
-
-class FragmentIdDuplicate(WorkflowRule):
-    code = "ID013"
-    name = "fragment-id-duplicate"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "Two prompt fragments of one step have the same id."
-    why = "The engine rejects this on top-level steps, but does not check loop bodies, where ids are ambiguous."
-
-    def examples(self) -> Iterator[Example]:
-        first = {"id": "deep", "text": "Go deep.", "when": {"var": "depth", "equals": "deep"}}
-        second = {"id": "wide", "text": "Go wide.", "when": {"var": "depth", "equals": "wide"}}
-        yield Example(
-            workflow(step(promptFragments=[first, {**second, "id": "deep"}])),
-            workflow(step(promptFragments=[first, second])),
-        )
 
 
 # ------------------------------------------------------------------------------------------------- names

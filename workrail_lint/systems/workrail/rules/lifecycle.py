@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -107,18 +108,13 @@ class FileNameMismatch(WorkflowRule):
     name = "file-name-mismatch"
     severity = Severity.INFO
     origin = "doc"
-    summary = "The file name matches neither the workflow id nor the name in the id."
-    why = "Any file name works, but people search for a workflow by its id."
+    summary = "The file's name does not follow from the workflow's id, or does not end with `.json`."
+    why = "People look for a workflow under its id, and the engine reads only files that end with `.json`."
     default_on = False
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        parsed = identity.parse(workflow.id)
-        stem = identity.plain_stem(workflow.path)
-        if parsed is None or not stem or not _is_file(workflow.path):
-            return
-        names = {workflow.id, parsed.name, parsed.name.removeprefix("routine-")}
-        if self._bare(stem) not in {self._bare(name) for name in names}:
-            report("/id", f"file name {quoted(stem)} does not match the workflow id {quoted(workflow.id)}")
+        self._file_name_mismatch(workflow, report)
+        self._file_extension(workflow, report)
 
     @staticmethod
     def _bare(name: str) -> str:
@@ -129,26 +125,23 @@ class FileNameMismatch(WorkflowRule):
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="demo.review"), workflow(id="demo.sample"), path="workflows/sample.json")
-
-
-class FileExtension(WorkflowRule):
-    code = "LC005"
-    name = "file-extension"
-    severity = Severity.INFO
-    origin = "doc"
-    default_on = False
-    summary = "The file name of a workflow does not end in `.json`."
-    why = "Discovery finds only files that end in `.json`."
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if _is_file(workflow.path) and not workflow.path.endswith(".json"):
-            name = workflow.path.replace("\\", "/").rpartition("/")[2]
-            report("", f"file {quoted(name)} is not discovered; rename it so that it ends in .json")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(
             workflow(), workflow(), path="workflows/example.workflow", options={"good_path": "workflows/example.json"}
         )
+
+    def _file_name_mismatch(self, workflow: WorkflowContext, report: Report) -> None:
+        parsed = identity.parse(workflow.id)
+        stem = identity.plain_stem(workflow.path)
+        if parsed is None or not stem or not _is_file(workflow.path):
+            return
+        names = {workflow.id, parsed.name, parsed.name.removeprefix("routine-")}
+        if self._bare(stem) not in {self._bare(name) for name in names}:
+            report("/id", f"file name {quoted(stem)} does not match the workflow id {quoted(workflow.id)}")
+
+    def _file_extension(self, workflow: WorkflowContext, report: Report) -> None:
+        if _is_file(workflow.path) and not workflow.path.endswith(".json"):
+            name = workflow.path.replace("\\", "/").rpartition("/")[2]
+            report("", f"file {quoted(name)} is not discovered; rename it so that it ends in .json")
 
 
 def _is_file(path: str) -> bool:
@@ -177,25 +170,6 @@ class SpecVersionStale(WorkflowRule):
                 f"validated against version {js.text(validated)} of the authoring rules; the current version is "
                 f"{current}",
             )
-
-
-class SpecVersionMissing(WorkflowRule):
-    code = "LC007"
-    name = "spec-version-missing"
-    severity = Severity.INFO
-    origin = "engine-warn"
-    summary = "The workflow does not say which version of the authoring rules it was validated against."
-    why = "It is unknown whether it follows the current rules; the engine lists it as possibly stale."
-    default_on = False
-    bad = {"validatedAgainstSpecVersion": ...}
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        missing = "validatedAgainstSpecVersion" not in workflow.model
-        return missing and not workflow.is_routine and not identity.is_test(workflow.id)
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        current = workflow.catalog.authoring_spec_version
-        report("", f"validatedAgainstSpecVersion is missing; the current version of the authoring rules is {current}")
 
 
 class SpecVersionFuture(WorkflowRule):
@@ -289,20 +263,27 @@ class DesignFormConstruct(WorkflowRule):
 # ----------------------------------------------------------------------------------------- what people read
 
 
-class DescriptionPlaceholder(WorkflowRule):
+class TooLittleSaid(WorkflowRule):
     code = "LC015"
-    name = "description-placeholder"
+    name = "workflow-undescribed"
     severity = Severity.INFO
-    origin = "product"
-    summary = "The name or description of the workflow is a placeholder."
-    why = "Users and agents choose a workflow by its name and description."
-    needs = frozenset({TERSE})
-    bad = {"description": "TODO"}
+    origin = "doc / product"
+    summary = "The name or description is a placeholder, or a workflow for users lacks `about` or `examples`."
+    why = "Users and agents choose a workflow by what it says about itself."
+    needs = frozenset({TERSE, NO_ABOUT, NO_EXAMPLES})
+    bad = ({"description": "TODO"}, {"about": ...}, {"examples": ...})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for member, text in (("name", workflow.model.name), ("description", workflow.model.description)):
             if text and self._is_placeholder(text, member, workflow.id):
                 report(f"/{member}", f"{member} {quoted(text)} says nothing about the workflow; describe what it does")
+        if not _is_user_facing(workflow):
+            return
+        subject = f"workflow {quoted(workflow.id)}"
+        if "about" not in workflow.model:
+            report("", f"{subject} has no 'about'; describe when to use it and what it needs")
+        if "examples" not in workflow.model:
+            report("", f"{subject} has no 'examples'; add some goals as users would state them")
 
     @staticmethod
     def _is_placeholder(text: str, member: str, ident: str) -> bool:
@@ -311,40 +292,6 @@ class DescriptionPlaceholder(WorkflowRule):
             return True
         # A name may be a single short word, but a description may not.
         return member == "description" and len(trimmed) < _SHORTEST_DESCRIPTION
-
-
-class AboutMissing(WorkflowRule):
-    code = "LC016"
-    name = "about-missing"
-    severity = Severity.INFO
-    origin = "doc"
-    summary = "A workflow that users can choose has no `about`."
-    why = "Without it users can't see what the workflow is for and what it needs before they run it."
-    needs = frozenset({NO_ABOUT})
-    bad = {"about": ...}
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return "about" not in workflow.model and _is_user_facing(workflow)
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        report("", f"workflow {quoted(workflow.id)} has no 'about'; describe when to use it and what it needs")
-
-
-class ExamplesMissing(WorkflowRule):
-    code = "LC017"
-    name = "examples-missing"
-    severity = Severity.INFO
-    origin = "doc"
-    summary = "A workflow that users can choose has no `examples`."
-    why = "A user's request is matched against the example goals to find a workflow."
-    needs = frozenset({NO_EXAMPLES})
-    bad = {"examples": ...}
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return "examples" not in workflow.model and _is_user_facing(workflow)
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        report("", f"workflow {quoted(workflow.id)} has no 'examples'; add some goals as users would state them")
 
 
 def _is_user_facing(workflow: WorkflowContext) -> bool:
@@ -429,20 +376,24 @@ def _deliveries() -> re.Pattern[str]:
     )
 
 
-class MetricsKeyPartial(WorkflowRule):
+class MetricsReportUnclear(WorkflowRule):
     code = "LC010"
-    name = "metrics-key-partial"
+    name = "metrics-report-unclear"
     severity = Severity.INFO
     origin = "spec"
+    summary = "A prompt asks for a part of a metrics key, or for the outcome before the end."
+    why = "The engine's statistics leave out what is not reported under its whole key at the end."
     default_on = False
-    summary = f"A step asks for `{_SHAS}` but not for the complete list."
-    why = "Each report replaces the previous one. An agent that reports only its latest commits loses the earlier ones."
-    words = (_SHAS,)
-    bad = {"metricsProfile": "coding", "steps": [{"prompt": "Report the commit in metrics_commit_shas."}]}
-    good = {
-        "metricsProfile": "coding",
-        "steps": [{"prompt": "Report the full list of commits so far in metrics_commit_shas."}],
-    }
+    words = (_SHAS, _OUTCOME)
+    bad: ClassVar[Any] = (
+        {"metricsProfile": "coding", "steps": [{"prompt": "Report the commit in metrics_commit_shas."}]},
+    )
+    good: ClassVar[Any] = (
+        {
+            "metricsProfile": "coding",
+            "steps": [{"prompt": "Report the full list of commits so far in metrics_commit_shas."}],
+        },
+    )
 
     def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
         if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
@@ -451,24 +402,6 @@ class MetricsKeyPartial(WorkflowRule):
                 f"{label(step)} does not ask for the complete list in {_SHAS}, and each report replaces the one "
                 "before it; ask for all commits so far",
             )
-
-
-@cache
-def _wholeness() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:full|whole|entire|complete|cumulative|accumulat\w+|all|every|so far|append\w*)\b", re.IGNORECASE
-    )
-
-
-class MetricsOutcomeEarly(WorkflowRule):
-    code = "LC011"
-    name = "metrics-outcome-early"
-    severity = Severity.INFO
-    origin = "spec"
-    default_on = False
-    summary = f"A step asks for `{_OUTCOME}`, but other steps always follow it."
-    why = "The outcome is known only at the end. Reported earlier, it is a guess."
-    words = (_OUTCOME,)
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         top = step.around or step
@@ -479,11 +412,19 @@ class MetricsOutcomeEarly(WorkflowRule):
                 report(text.pointer, f"{label(step)} asks for {_OUTCOME}, but other steps follow; ask in the last one")
 
     def examples(self) -> Iterator[Example]:
+        yield from super().examples()
         asking, last = step(prompt="Set metrics_outcome to how it went."), step("wrap-up", "Sum up the work.")
         yield Example(
             workflow(asking, last, metricsProfile="research"),
             workflow({**last, "id": "look"}, asking, metricsProfile="research"),
         )
+
+
+@cache
+def _wholeness() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:full|whole|entire|complete|cumulative|accumulat\w+|all|every|so far|append\w*)\b", re.IGNORECASE
+    )
 
 
 class ModelIdHardcoded(WorkflowRule):
@@ -647,7 +588,8 @@ class ReviewWithoutVerdict(WorkflowRule):
         ):
             report(
                 "/metricsProfile",
-                "the profile 'review' stands for a workflow that ends with a verdict, and no step has one; add a step with "
+                "the profile 'review' stands for a workflow that ends with a verdict, and no step has one; "
+                "add a step with "
                 f"the contract {VERDICT}, or choose another profile",
             )
 

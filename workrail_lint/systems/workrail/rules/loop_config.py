@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import counted, quoted
@@ -35,6 +35,14 @@ _OWNERS = {
 }
 
 
+# What a loop needs, and what is said where it is missing.
+_NEEDED = {
+    "maxIterations": "loop.maxIterations is missing; set it to a number from 1 to 1000",
+    "count": "a for loop needs loop.count: a number or the name of a context variable",
+    "items": "a forEach loop needs loop.items: the name of the context variable with the list",
+}
+
+
 class LoopTypeInvalid(LoopRule):
     code = "LP001"
     name = "loop-type-invalid"
@@ -50,48 +58,55 @@ class LoopTypeInvalid(LoopRule):
         return Description.of(outside_set(violation, place, choices("LoopType")))
 
 
-class LoopMaxIterationsMissing(LoopRule):
+class LoopMemberMissing(LoopRule):
     code = "LP002"
-    name = "loop-max-iterations-missing"
+    name = "loop-member-missing"
     severity = Severity.ERROR
-    origin = "schema"
-    summary = "A loop has no `maxIterations`."
+    origin = "schema / struct"
+    summary = "A loop lacks `maxIterations`, `count` (of a `for` loop) or `items` (of a `forEach` loop)."
     why = "Every loop needs a limit. There is no default, so the engine rejects the workflow."
-    describes = (("LoopConfig", "required", "maxIterations"),)
-    bad = {"loop": {"type": "for", "count": 2}}
-    good = {"type": "loop"}
+    describes = tuple(("LoopConfig", "required", member) for member in _NEEDED)
+    bad = (
+        {"loop": {"type": "for", "count": 2}},
+        {"loop": {"type": "for", "maxIterations": 2}},
+        {"loop": {"type": "forEach", "maxIterations": 2}},
+        {"loop": {"type": "forEach", "maxIterations": 2, "items": ""}},
+    )
+    good = (
+        {"type": "loop"},
+        {"type": "loop"},
+        {"loop": {"type": "forEach", "maxIterations": 2, "items": "files"}},
+        {"loop": {"type": "forEach", "maxIterations": 2, "items": "files"}},
+    )
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description("loop.maxIterations is missing; set it to a number from 1 to 1000")
+        return Description(_NEEDED[violation.member])
 
 
-class LoopMaxIterationsRange(LoopRule):
+class LoopMaxIterationsInvalid(LoopRule):
     code = "LP003"
-    name = "loop-max-iterations-range"
+    name = "loop-max-iterations-invalid"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "`maxIterations` is below 1 or above 1000."
-    why = "The engine rejects any limit outside 1 to 1000."
+    summary = "A loop's `maxIterations` is not a whole number from 1 to 1000."
+    why = "The engine rejects other numbers or rounds them to another limit."
+    fix = "Round the number down."
     describes = (("LoopConfig", "minimum", "maxIterations"), ("LoopConfig", "maximum", "maxIterations"))
-    bad = {"loop": {"type": "for", "count": 2, "maxIterations": 5000}}
-    good = {"loop": {"type": "for", "count": 2, "maxIterations": 50}}
+    bad: ClassVar[Any] = (
+        {"loop": {"type": "for", "count": 2, "maxIterations": 5000}},
+        {"loop": {"type": "for", "count": 2, "maxIterations": 2.5}},
+    )
+    good: ClassVar[Any] = (
+        {"loop": {"type": "for", "count": 2, "maxIterations": 50}},
+        {"type": "loop"},
+    )
+    fixed: ClassVar[Any] = (
+        None,
+        {"type": "loop"},
+    )
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
         return Description(f"loop.maxIterations must be from 1 to 1000, not {shown(violation.value)}")
-
-
-class LoopMaxIterationsFraction(LoopRule):
-    code = "LP004"
-    name = "loop-max-iterations-fraction"
-    severity = Severity.ERROR
-    origin = "runtime"
-    summary = "`maxIterations` is not a whole number."
-    why = (
-        "The engine's schema accepts the number, but the run fails with a configuration error when it enters the loop."
-    )
-    fix = "Round the number down."
-    bad = {"loop": {"type": "for", "count": 2, "maxIterations": 2.5}}
-    good = {"type": "loop"}
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         limit = loop.loop.max_iterations
@@ -166,21 +181,6 @@ class LoopConditionMissing(LoopRule):
         yield Example(bad=workflow(controlled_loop(conditionSource=...)), good=good, fixed=good)
 
 
-class LoopCountMissing(LoopRule):
-    code = "LP007"
-    name = "loop-count-missing"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A `for` loop has no `count`."
-    why = "`count` is the number of iterations; `maxIterations` only limits it. The engine rejects a loop without it."
-    describes = (("LoopConfig", "required", "count"),)
-    bad = {"loop": {"type": "for", "maxIterations": 2}}
-    good = {"type": "loop"}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description("a for loop needs loop.count: a number or the name of a context variable")
-
-
 class LoopCountNotPositive(LoopRule):
     code = "LP008"
     name = "loop-count-not-positive"
@@ -215,44 +215,38 @@ class LoopCountNotPositive(LoopRule):
         instead = f"write {js.number_text(number)} without quotes" if is_whole else "write a number"
         report(
             loop.at("loop", "count"),
-            f"loop {quoted(loop.id)}: the count {quoted(count)} is a string, so the engine looks for a context variable "
+            f"loop {quoted(loop.id)}: the count {quoted(count)} is a string, so the engine looks for a "
+            "context variable "
             f"of that name and the run stops here; {instead}",
         )
 
 
-class LoopCountFraction(LoopRule):
-    code = "LP009"
-    name = "loop-count-fraction"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "The `count` of a `for` loop is not a whole number."
-    why = "The loop continues while the iteration is below the count, so 1.5 means two iterations."
-    bad = {"loop": {"type": "for", "count": 1.5, "maxIterations": 2}}
-    good = {"type": "loop"}
-
-    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
-        count = number_of_rounds(loop)
-        if loop.loop.type == "for" and count is not None and count > 0 and count % 1 != 0:
-            report(
-                loop.at("loop", "count"),
-                f"loop {quoted(loop.id)}: a count of {js.number_text(count)} runs "
-                f"{counted(math.ceil(count), 'iteration')}; write a whole number",
-            )
-
-
-class LoopCountExceedsMax(LoopRule):
+class LoopCountAdjusted(LoopRule):
     code = "LP010"
-    name = "loop-count-exceeds-max"
+    name = "loop-count-adjusted"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The `count` of a `for` loop is greater than its `maxIterations`."
-    why = "The loop silently ends at `maxIterations`, and the remaining iterations never run."
+    summary = "A loop's `count` is not a whole number, or larger than `maxIterations`."
+    why = "The loop runs another number of times than `count` says."
     fix = "Raise `maxIterations` to the count, if that is at most 1000."
-    bad = {"loop": {"type": "for", "count": 10, "maxIterations": 3}}
-    good = {"loop": {"type": "for", "count": 3, "maxIterations": 3}}
-    fixed = {"loop": {"type": "for", "count": 10, "maxIterations": 10}}
+    bad: ClassVar[Any] = (
+        {"loop": {"type": "for", "count": 10, "maxIterations": 3}},
+        {"loop": {"type": "for", "count": 1.5, "maxIterations": 2}},
+    )
+    good: ClassVar[Any] = (
+        {"loop": {"type": "for", "count": 3, "maxIterations": 3}},
+        {"type": "loop"},
+    )
+    fixed: ClassVar[Any] = (
+        {"loop": {"type": "for", "count": 10, "maxIterations": 10}},
+        None,
+    )
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        self._loop_count_exceeds_max(loop, workflow, report)
+        self._loop_count_fraction(loop, workflow, report)
+
+    def _loop_count_exceeds_max(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         count, limit = number_of_rounds(loop), loop.loop.max_iterations
         if loop.loop.type != "for" or count is None or limit is None or limit < 1 or limit % 1 != 0:
             return
@@ -267,23 +261,14 @@ class LoopCountExceedsMax(LoopRule):
             fix=raised,
         )
 
-
-class LoopItemsMissing(LoopRule):
-    code = "LP011"
-    name = "loop-items-missing"
-    severity = Severity.ERROR
-    origin = "schema / struct"
-    summary = "A `forEach` loop has no `items`, or `items` is empty."
-    why = "`items` names the context variable with the list; without it there is nothing to iterate over."
-    describes = (("LoopConfig", "required", "items"),)
-    bad = (
-        {"loop": {"type": "forEach", "maxIterations": 2}},
-        {"loop": {"type": "forEach", "maxIterations": 2, "items": ""}},
-    )
-    good = {"loop": {"type": "forEach", "maxIterations": 2, "items": "files"}}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description("a forEach loop needs loop.items: the name of the context variable with the list")
+    def _loop_count_fraction(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        count = number_of_rounds(loop)
+        if loop.loop.type == "for" and count is not None and count > 0 and count % 1 != 0:
+            report(
+                loop.at("loop", "count"),
+                f"loop {quoted(loop.id)}: a count of {js.number_text(count)} runs "
+                f"{counted(math.ceil(count), 'iteration')}; write a whole number",
+            )
 
 
 class LoopVariableName(LoopRule):
@@ -391,37 +376,31 @@ class _ReferencedBody(LoopRule):
         return move_inline(loops[0], workflow) if len(loops) == 1 else None
 
 
-class LoopBodyRefRunCondition(_ReferencedBody):
+class LoopBodyRefRefused(_ReferencedBody):
     code = "LP014"
-    name = "loop-body-ref-run-condition"
+    name = "loop-body-ref-refused"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A top-level step that is the body of a loop has a `runCondition`."
-    why = (
-        "The condition would be ambiguous: it could apply to the step or to one iteration of the loop. The engine "
-        "rejects it; inside the body it applies to the iteration."
+    summary = "A loop's body refers to a step with a condition, a verification or an audit."
+    why = "The engine refuses the workflow, or drops what the step has."
+    bad: ClassVar[Any] = (
+        {
+            "steps": [
+                {},
+                {"type": "loop", "body": "inspect"},
+                {"id": "inspect", "verification": {"command": "make test"}},
+            ]
+        },
+    )
+    good: ClassVar[Any] = (
+        {"steps": [{}, {"type": "loop", "body": [{"id": "inspect", "verification": {"command": "make test"}}]}]},
     )
 
     def examples(self) -> Iterable[Example]:
+        yield from super().examples()
         inner = step("inspect", runCondition=_WHEN)
         inline = workflow(step(), loop(inner))
         yield Example(bad=workflow(step(), _named("inspect"), inner), good=inline, fixed=inline)
-
-
-class LoopBodyRefVirtual(_ReferencedBody):
-    code = "LP015"
-    name = "loop-body-ref-virtual"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "A top-level step that is the body of a loop has `verification` or `audit`."
-    why = (
-        "The generated check would be a top-level step, outside the loop, and run once after all iterations. The "
-        "engine rejects this; inside the body the check runs in each iteration."
-    )
-    bad = {
-        "steps": [{}, {"type": "loop", "body": "inspect"}, {"id": "inspect", "verification": {"command": "make test"}}]
-    }
-    good = {"steps": [{}, {"type": "loop", "body": [{"id": "inspect", "verification": {"command": "make test"}}]}]}
 
 
 class LoopBodyRefSynthesis(LoopRule):

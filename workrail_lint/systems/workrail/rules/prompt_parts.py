@@ -26,26 +26,26 @@ from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PRO
 _NEAR = MAX_PROMPT * 9 // 10
 
 
-class PromptSourceMissing(WorkflowRule):
+class PromptSourceInvalid(WorkflowRule):
     code = "PR001"
-    name = "prompt-source-missing"
+    name = "prompt-source-invalid"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A step has none of `prompt`, `promptBlocks` and `templateCall`."
-    why = "The agent would get a step with nothing to do."
-    bad = ({"prompt": ...}, {"type": "loop", "body": [{"prompt": ...}]})
-    good: ClassVar[Any] = ({}, {"type": "loop"})
-
-
-class PromptSourceMultiple(WorkflowRule):
-    code = "PR002"
-    name = "prompt-source-multiple"
-    severity = Severity.ERROR
-    origin = "struct / compile"
-    summary = "A step has more than one of `prompt`, `promptBlocks` and `templateCall`."
-    why = "Only one of them can become the prompt; the others would be lost, and the author can't choose which."
+    summary = "A step has no prompt, more than one source of its prompt, or empty prompt blocks."
+    why = "The engine needs exactly one of `prompt`, `promptBlocks` and `templateCall`, with something in it."
+    bad: ClassVar[Any] = (
+        {"prompt": ...},
+        {"type": "loop", "body": [{"prompt": ...}]},
+        {"promptBlocks": {}},
+    )
+    good: ClassVar[Any] = (
+        {},
+        {},
+        {"promptBlocks": {"goal": "Describe what you see."}},
+    )
 
     def examples(self) -> Iterable[Example]:
+        yield from super().examples()
         both: dict[str, Any] = {"promptBlocks": {"goal": "Describe what you see."}}
         yield Example(samples.workflow(samples.step(**both)), samples.workflow(samples.step(prompt=None, **both)))
         call: dict[str, Any] = {"templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}
@@ -53,17 +53,6 @@ class PromptSourceMultiple(WorkflowRule):
             samples.workflow(samples.loop(samples.step("inner-step", **call))),
             samples.workflow(samples.loop(samples.step("inner-step", None, **call))),
         )
-
-
-class PromptBlocksEmpty(WorkflowRule):
-    code = "PR003"
-    name = "prompt-blocks-empty"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "`promptBlocks` renders to an empty prompt, even with the text that features add."
-    why = "A step without a single section has no prompt, so it can't be compiled."
-    bad = {"promptBlocks": {}}
-    good = {"promptBlocks": {"goal": "Describe what you see."}}
 
 
 class PromptBlockBlank(WorkflowRule):
@@ -166,30 +155,6 @@ class PromptRefsBudget(WorkflowRule):
             )
 
         yield Example(referring(40), referring(1))
-
-
-class PromptNearLimit(WorkflowRule):
-    code = "PR018"
-    name = "prompt-near-limit"
-    severity = Severity.INFO
-    origin = "product"
-    default_on = False
-    summary = f"An authored prompt uses more than 90 percent of the {MAX_PROMPT} characters allowed."
-    why = "The next small addition makes the document invalid; splitting the step now is easier."
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        length = len(step.prompt or "") if step.kind == "standard" else 0
-        if _NEAR < length <= MAX_PROMPT:
-            report(
-                step.at("prompt"),
-                f"{label(step)}: the prompt has {length} of at most {MAX_PROMPT} characters; split the step",
-            )
-
-    def examples(self) -> Iterable[Example]:
-        sentence = "Check the next file of the change and note what you find. "
-        yield Example(
-            samples.workflow(samples.step(prompt=sentence * 130)), samples.workflow(samples.step(prompt=sentence * 10))
-        )
 
 
 # -------------------------------------------------------------------------------- fragments and guidance
@@ -384,39 +349,44 @@ class TokenUnresolved(WorkflowRule):
     name = "token-unresolved"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A `{{wr.…}}` token remains in a compiled prompt."
-    why = (
-        "The agent would see the raw token. Only binding tokens are resolved; write a ref as a part of `promptBlocks`."
-    )
+    summary = "A `{{wr.…}}` token is left where nothing resolves it."
+    why = "The engine refuses the workflow: the agent would read the token literally."
+    fix = "Turn a list with only that part into a plain string."
     bad = {"prompt": "Follow {{wr.refs.memory_usage}} while you work."}
     good = {"promptBlocks": {"goal": [{"kind": "ref", "refId": "wr.refs.memory_usage"}]}}
-
-
-class TokenInPart(WorkflowRule):
-    code = "PR006"
-    name = "token-in-part"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "A binding token is inside a part of a list."
-    why = "Bindings are resolved in plain strings only; in a list of parts the token remains, and compiling fails."
-    fix = "Turn a list with only that part into a plain string."
+    fixed = (None,)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         part = parent(finding.pointer)
         value = value_at(workflow.definition, parent(part))
         text = text_at(workflow.definition, finding.pointer)
-        if not isinstance(value, list) or len(value) != 1 or text is None:
+        is_part = value_at(workflow.definition, f"{part}/kind") == "text"
+        if not is_part or not isinstance(value, list) or len(value) != 1 or text is None:
             return None
         if any(match[1] not in workflow.slots for match in TOKEN.finditer(text)):
             return None
         return unsafe("write it as a plain string", Replace(parent(part), text))
 
     def examples(self) -> Iterable[Example]:
+        yield from super().examples()
+
         def goal(value: Any) -> dict[str, Any]:
             return samples.workflow(samples.step(prompt=None, promptBlocks={"goal": value}), extensionPoints=SLOTS)
 
         text = "Run {{wr.bindings.checker}} on the result."
         yield Example(goal([{"kind": "text", "text": text}]), goal(text), goal(text))
+
+        def fragment(text: str) -> dict[str, Any]:
+            when = {"var": "mode", "equals": "deep"}
+            return samples.step(promptFragments=[{"id": "deep", "when": when, "text": text}])
+
+        bad, good = fragment("Run {{wr.bindings.checker}} too."), fragment("Run the checker too.")
+        yield Example(samples.workflow(bad, extensionPoints=SLOTS), samples.workflow(good, extensionPoints=SLOTS))
+        inside = {**bad, "id": "inner-step"}
+        yield Example(
+            samples.workflow(samples.loop(inside), extensionPoints=SLOTS),
+            samples.workflow(samples.loop({**good, "id": "inner-step"}), extensionPoints=SLOTS),
+        )
 
 
 class TokenUnsupportedField(WorkflowRule):
@@ -477,7 +447,7 @@ class TokenMalformed(WorkflowRule):
         if step is None or step.calls_template or "{{" not in value:
             return
         if text.field == "fragment" and "{{wr." in value.lower():
-            return  # reported as fragment-wr-token
+            return  # reported as token-unresolved
         if text.field not in RESOLVED_FIELDS and text.field != "fragment":
             return
         for match in _OPENING.finditer(value):
@@ -511,28 +481,6 @@ class TokenMalformed(WorkflowRule):
         yield Example(prompt("{{ wr.bindings.checker }}"), good, good)
         yield Example(prompt("{{WR.bindings.Checker}}"), good, good)
         yield Example(prompt("{{wr.bindings.checker"), good)
-
-
-class FragmentWrToken(WorkflowRule):
-    code = "PR009"
-    name = "fragment-wr-token"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "The text of a prompt fragment contains a `{{wr.…}}` token."
-    why = "Fragments are added at run time, after bindings were resolved, so the agent would see the raw token."
-
-    def examples(self) -> Iterable[Example]:
-        def fragment(text: str) -> dict[str, Any]:
-            when = {"var": "mode", "equals": "deep"}
-            return samples.step(promptFragments=[{"id": "deep", "when": when, "text": text}])
-
-        bad, good = fragment("Run {{wr.bindings.checker}} too."), fragment("Run the checker too.")
-        yield Example(samples.workflow(bad, extensionPoints=SLOTS), samples.workflow(good, extensionPoints=SLOTS))
-        inside = {**bad, "id": "inner-step"}
-        yield Example(
-            samples.workflow(samples.loop(inside), extensionPoints=SLOTS),
-            samples.workflow(samples.loop({**good, "id": "inner-step"}), extensionPoints=SLOTS),
-        )
 
 
 # The texts that are rendered with the run's context, including those of generated steps.

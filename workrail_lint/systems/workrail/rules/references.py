@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.files import inside, read_file
@@ -39,45 +39,33 @@ _ABOUT_AUTHORING = (
 # -------------------------------------------------------------------------------------------- loop bodies
 
 
-class LoopBodyMissingStep(WorkflowRule):
+class LoopBodyReferenceInvalid(WorkflowRule):
     code = "RF001"
-    name = "loop-body-missing-step"
+    name = "loop-body-reference-invalid"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A loop's `body` names a step that does not exist at the top level."
-    why = "There is nothing to repeat, and the engine rejects the workflow."
+    summary = "A loop's body names a step that does not exist, is a loop itself, or calls a template."
+    why = "The engine can't run the body and refuses the workflow."
     fix = "Name the existing step with the closest id."
-    bad = {"steps": [{"id": "collect"}, {"type": "loop", "body": "colect"}]}
-    good = {"steps": [{"id": "collect"}, {"type": "loop", "body": "collect"}]}
+    bad: ClassVar[Any] = (
+        {"steps": [{"id": "collect"}, {"type": "loop", "body": "colect"}]},
+        {"steps": [{}, {"type": "loop", "id": "inner"}, {"type": "loop", "id": "outer", "body": "inner"}]},
+    )
+    good: ClassVar[Any] = (
+        {"steps": [{"id": "collect"}, {"type": "loop", "body": "collect"}]},
+        {"steps": [{}, {"type": "loop", "id": "inner"}, {"type": "loop", "id": "outer", "body": "first-step"}]},
+    )
+    fixed: ClassVar[Any] = (
+        {"steps": [{"id": "collect"}, {"type": "loop", "body": "collect"}]},
+        None,
+    )
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         ident = finding.suggestion
         return unsafe(f"use {quoted(ident)}", Replace(finding.pointer, ident)) if ident is not None else None
 
-
-class LoopBodyRefIsLoop(WorkflowRule):
-    code = "RF002"
-    name = "loop-body-ref-is-loop"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "A loop's `body` names a loop."
-    why = "Loops do not nest, not even by reference."
-    bad = {"steps": [{}, {"type": "loop", "id": "inner"}, {"type": "loop", "id": "outer", "body": "inner"}]}
-    good = {"steps": [{}, {"type": "loop", "id": "inner"}, {"type": "loop", "id": "outer", "body": "first-step"}]}
-
-
-class LoopBodyRefTemplate(WorkflowRule):
-    code = "RF003"
-    name = "loop-body-ref-template"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "A loop's `body` names a step that calls a template."
-    why = (
-        "The compiler replaces the calling step with the routine's steps, so its id no longer exists when loops are "
-        "resolved."
-    )
-
     def examples(self) -> Iterator[Example]:
+        yield from super().examples()
         call = step("probe", None, templateCall={"templateId": "wr.templates.routine.execution-simulation"})
         yield Example(
             workflow(step(), call, {**loop(), "body": "probe"}),
@@ -108,20 +96,16 @@ class ReferenceMissingFile(WorkflowRule):
     name = "reference-missing-file"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A referenced file does not exist in the workspace."
-    why = "The engine starts the run anyway, marks the reference as unresolved, and the agent works without it."
+    summary = "A reference names a file that does not exist, or a folder."
+    why = "The engine starts the run anyway, and the agent works without the file."
     needs = frozenset({"references"})
 
     def applies(self, workflow: WorkflowContext) -> bool:
         return workflow.workspace is not None and bool(workflow.model.references)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for reference, path in _workspace_files(workflow):
-            if not os.path.lexists(path):
-                report(
-                    reference.at("source"),
-                    f"the referenced file {quoted(reference.source)} does not exist in the workspace; correct the path",
-                )
+        self._reference_missing_file(workflow, report)
+        self._reference_is_directory(workflow, report)
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
@@ -130,33 +114,25 @@ class ReferenceMissingFile(WorkflowRule):
             workflow(references=[_reference("api", "docs/api.md")]),
             files=files,
         )
-
-
-class ReferenceIsDirectory(WorkflowRule):
-    code = "RF006"
-    name = "reference-is-directory"
-    severity = Severity.WARNING
-    origin = "runtime"
-    summary = "A reference names something other than a regular file."
-    why = "The engine only resolves files; it treats a folder like a missing file."
-    needs = frozenset({"references"})
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return workflow.workspace is not None and bool(workflow.model.references)
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for reference, path in _workspace_files(workflow):
-            if os.path.lexists(path) and not os.path.isfile(path):
-                what = "is a folder" if os.path.isdir(path) else "is not a regular file"
-                report(reference.at("source"), f"the reference {quoted(reference.source)} {what}; name a file")
-
-    def examples(self) -> Iterator[Example]:
-        files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
         yield Example(
             workflow(references=[_reference("api", "docs")]),
             workflow(references=[_reference("api", "docs/api.md")]),
             files=files,
         )
+
+    def _reference_missing_file(self, workflow: WorkflowContext, report: Report) -> None:
+        for reference, path in _workspace_files(workflow):
+            if not os.path.lexists(path):
+                report(
+                    reference.at("source"),
+                    f"the referenced file {quoted(reference.source)} does not exist in the workspace; correct the path",
+                )
+
+    def _reference_is_directory(self, workflow: WorkflowContext, report: Report) -> None:
+        for reference, path in _workspace_files(workflow):
+            if os.path.lexists(path) and not os.path.isfile(path):
+                what = "is a folder" if os.path.isdir(path) else "is not a regular file"
+                report(reference.at("source"), f"the reference {quoted(reference.source)} {what}; name a file")
 
 
 def _workspace_files(workflow: WorkflowContext) -> Iterator[tuple[WorkflowReference, str]]:
@@ -173,37 +149,19 @@ def _with_source(workflow: WorkflowContext) -> list[WorkflowReference]:
     return [reference for reference in workflow.model.references if "source" in reference]
 
 
-class ReferencePackageScope(WorkflowRule):
+class ReferenceNotShipped(WorkflowRule):
     code = "RF007"
-    name = "reference-package-scope"
+    name = "reference-not-shipped"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "A reference is resolved from the engine's package, but the file is not there."
-    why = (
-        "`resolveFrom: package` looks in the installed engine, not in the workspace. In the engine's own workflows, a "
-        "file that `files` in `package.json` omits is missing for everyone who installs the engine."
-    )
+    summary = "A reference names a file that the installed package does not contain."
+    why = "It works where the workflow is written, and the agent of a user works without it."
     fix = "Remove `resolveFrom`, so the engine looks in the workspace."
     needs = frozenset({"references"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        bundled = workflow.source_kind == "bundled"
-        package = self._package_of(workflow) if bundled and workflow.workspace is not None else None
-        for reference in _with_source(workflow):
-            if reference.resolve_from != "package":
-                continue
-            if not bundled:
-                if not self._is_of_engine(reference.source, workflow):
-                    report(
-                        reference.at("resolveFrom"),
-                        f"the engine looks for {quoted(reference.source)} in its own package, not in the workspace; "
-                        "remove `resolveFrom`",
-                        fix=unsafe("remove `resolveFrom`", Remove(reference.at("resolveFrom"))),
-                    )
-            elif package is not None:
-                problem = package.problem_with(reference.source, workflow)
-                if problem is not None:
-                    report(reference.at("source"), problem)
+        self._reference_package_scope(workflow, report)
+        self._reference_authoring_only(workflow, report)
 
     @staticmethod
     def _is_of_engine(source: str, workflow: WorkflowContext) -> bool:
@@ -239,6 +197,44 @@ class ReferencePackageScope(WorkflowRule):
             good,
             files={"docs/api.md": "The interface.\n"},
         )
+        about = {"name": "Release review", "description": "Reviews a release before it goes out."}
+        files: dict[str, Any] = {"spec/workflow.schema.json": {}, "docs/release.md": "How we release.\n"}
+        yield Example(
+            workflow(**about, references=[_reference("schema", "spec/workflow.schema.json")]),
+            workflow(**about, references=[_reference("release", "docs/release.md")]),
+            files=files,
+        )
+
+    def _reference_package_scope(self, workflow: WorkflowContext, report: Report) -> None:
+        bundled = workflow.source_kind == "bundled"
+        package = self._package_of(workflow) if bundled and workflow.workspace is not None else None
+        for reference in _with_source(workflow):
+            if reference.resolve_from != "package":
+                continue
+            if not bundled:
+                if not self._is_of_engine(reference.source, workflow):
+                    report(
+                        reference.at("resolveFrom"),
+                        f"the engine looks for {quoted(reference.source)} in its own package, not in the workspace; "
+                        "remove `resolveFrom`",
+                        fix=unsafe("remove `resolveFrom`", Remove(reference.at("resolveFrom"))),
+                    )
+            elif package is not None:
+                problem = package.problem_with(reference.source, workflow)
+                if problem is not None:
+                    report(reference.at("source"), problem)
+
+    def _reference_authoring_only(self, workflow: WorkflowContext, report: Report) -> None:
+        about = " ".join(text.text for text in workflow.top_texts if text.field in ("name", "description"))
+        if re.search(_ABOUT_AUTHORING, about, re.IGNORECASE):
+            return
+        for reference in workflow.model.references:
+            if re.search(_AUTHORING_FILE, reference.source.rpartition("/")[2], re.IGNORECASE):
+                report(
+                    reference.at("source"),
+                    f"{quoted(reference.source)} is for authors of workflows; remove it unless the agent needs it for "
+                    "the work",
+                )
 
 
 # What the public engine's package holds beside its code.
@@ -282,37 +278,6 @@ class _Package:
         return fnmatchcase(path, plain)
 
 
-class ReferenceAuthoringOnly(WorkflowRule):
-    code = "RF008"
-    name = "reference-authoring-only"
-    severity = Severity.WARNING
-    origin = "spec"
-    summary = "A reference is about authoring workflows, but the workflow is about something else."
-    why = "The schema, authoring rules and provenance help authors; they distract an agent that runs the workflow."
-    needs = frozenset({"references"})
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        about = " ".join(text.text for text in workflow.top_texts if text.field in ("name", "description"))
-        if re.search(_ABOUT_AUTHORING, about, re.IGNORECASE):
-            return
-        for reference in workflow.model.references:
-            if re.search(_AUTHORING_FILE, reference.source.rpartition("/")[2], re.IGNORECASE):
-                report(
-                    reference.at("source"),
-                    f"{quoted(reference.source)} is for authors of workflows; remove it unless the agent needs it for "
-                    "the work",
-                )
-
-    def examples(self) -> Iterator[Example]:
-        about = {"name": "Release review", "description": "Reviews a release before it goes out."}
-        files: dict[str, Any] = {"spec/workflow.schema.json": {}, "docs/release.md": "How we release.\n"}
-        yield Example(
-            workflow(**about, references=[_reference("schema", "spec/workflow.schema.json")]),
-            workflow(**about, references=[_reference("release", "docs/release.md")]),
-            files=files,
-        )
-
-
 def _reference(ident: str, source: str, **members: str) -> dict[str, Any]:
     reference = {
         "id": ident,
@@ -327,16 +292,18 @@ def _reference(ident: str, source: str, **members: str) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------- delegation
 
 
-class DelegationSelf(WorkflowRule):
+class DelegationCircular(WorkflowRule):
     code = "RF009"
-    name = "delegation-self"
+    name = "delegation-circular"
     severity = Severity.ERROR
     origin = "registry"
-    summary = "A parallel step delegates to its own workflow."
-    why = "Every run would start another run of the same workflow."
+    summary = "A workflow delegates to itself, directly or through others."
+    why = "The engine follows delegations without end."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_delegating("demo.example"), _delegating("demo.other"), files=_others())
+        back = _others("demo.example")
+        yield Example(_delegating("demo.other"), workflow(), files=back)
 
 
 class DelegationUnknown(WorkflowRule):
@@ -352,19 +319,6 @@ class DelegationUnknown(WorkflowRule):
 
     def examples(self) -> Iterator[Example]:
         yield Example(_delegating("demo.othre"), _delegating("demo.other"), files=_others())
-
-
-class DelegationCycle(WorkflowRule):
-    code = "RF011"
-    name = "delegation-cycle"
-    severity = Severity.ERROR
-    origin = "registry"
-    summary = "Workflows delegate to each other in a cycle."
-    why = "Every run would start another run of each workflow, endlessly."
-
-    def examples(self) -> Iterator[Example]:
-        back = _others("demo.example")
-        yield Example(_delegating("demo.other"), workflow(), files=back)
 
 
 def _delegating(target: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -77,24 +77,19 @@ class FileTooLarge(_FileRule):
         yield Example(text + " " * MAX_BYTES, text)
 
 
-class FileEmpty(_FileRule):
-    code = "SY003"
-    name = "file-empty"
-    severity = Severity.ERROR
-    origin = "load"
-    summary = "The file is empty or contains only white space."
-    why = "It contains no workflow; usually an editor or a script was interrupted while writing it."
-    bad = " \n"
-
-
 class JsonSyntax(_FileRule):
     code = "SY004"
     name = "json-syntax"
     severity = Severity.ERROR
     origin = "load"
-    summary = "The file is not valid JSON."
+    summary = "The file is not valid JSON with one object."
     why = "The engine can't use any part of the file. The message says what was expected and where."
-    bad = {'"demo.example"': "demo"}
+    bad: ClassVar[Any] = (
+        {'"demo.example"': "demo"},
+        " \n",
+        {'"equals": 3': '"equals": NaN'},
+        "[]\n",
+    )
 
 
 class JsonBom(_FileRule):
@@ -147,16 +142,6 @@ class JsonTrailingComma(_FileRule):
     bad = {'"equals": 3': '"equals": 3,'}
 
 
-class JsonNonFiniteLiteral(_FileRule):
-    code = "SY009"
-    name = "json-non-finite-literal"
-    severity = Severity.ERROR
-    origin = "load"
-    summary = "A value is NaN or Infinity, which JSON does not have."
-    why = "JSON has finite numbers only. Some serializers write these words anyway; the engine rejects the file."
-    bad = {'"equals": 3': '"equals": NaN'}
-
-
 class JsonDuplicateKey(_FileRule):
     code = "SY010"
     name = "json-duplicate-key"
@@ -177,16 +162,6 @@ class JsonTooDeep(_FileRule):
     summary = f"Values are nested more than {MAX_DEPTH} levels deep."
     why = "No workflow needs that, and tools that read it recursively run out of stack; the engine does a bit later."
     bad = {'"equals": 3': '"equals": ' + "[" * MAX_DEPTH + "]" * MAX_DEPTH}
-
-
-class JsonRootNotObject(_FileRule):
-    code = "SY012"
-    name = "json-root-not-object"
-    severity = Severity.ERROR
-    origin = "load"
-    summary = "The document is a list or a plain value instead of an object."
-    why = "A file holds one workflow, which is an object. Several workflows need several files."
-    bad = "[]\n"
 
 
 class NumberPrecisionLoss(_FileRule):
@@ -471,81 +446,48 @@ class SchemaPattern(SchemaRule):
         yield Example(workflow(step(functionReferences=["score"]), functionDefinitions=functions), good, good)
 
 
-class SchemaTooShort(SchemaRule):
+class SchemaBounds(SchemaRule):
     code = "SC006"
-    name = "schema-too-short"
+    name = "schema-bounds"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A string has fewer characters than required."
-    why = "The engine rejects the workflow. Lengths count Unicode code points."
-    describes = ((ANY, "minLength"),)
-    bad = {"agentRole": "dev"}
-    good = {"agentRole": "Careful senior developer"}
-
-
-class SchemaTooLong(SchemaRule):
-    code = "SC007"
-    name = "schema-too-long"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A string has more characters than allowed."
-    why = "The engine rejects the workflow. Lengths count Unicode code points."
-    describes = ((ANY, "maxLength"),)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(step(title="Look again. " * 20)), workflow(step(title="Look again")))
-
-
-class SchemaTooFew(SchemaRule):
-    code = "SC008"
-    name = "schema-too-few"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A list has fewer items than required."
-    why = "The engine rejects the workflow. An empty list says no more than a missing member does."
-    describes = ((ANY, "minItems"),)
-    bad = {"examples": []}
-
-
-class SchemaTooMany(SchemaRule):
-    code = "SC009"
-    name = "schema-too-many"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A list has more items than allowed."
+    summary = "A string or list is too short or too long, a list repeats an item, or a number is out of range."
     why = "The engine rejects the workflow."
-    describes = ((ANY, "maxItems"),)
+    fix = "Remove a repeated item."
+    describes = tuple(
+        (ANY, keyword)
+        for keyword in ("minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minimum", "maximum")
+    )
+    bad: ClassVar[Any] = (
+        {"agentRole": "dev"},
+        {"examples": []},
+        {"metaGuidance": ["Stay in scope.", "Stay in scope."]},
+        {"validatedAgainstSpecVersion": 0},
+    )
+    good: ClassVar[Any] = (
+        {"agentRole": "Careful senior developer"},
+        {},
+        {"metaGuidance": ["Stay in scope."]},
+        {},
+    )
+    fixed: ClassVar[Any] = (
+        None,
+        None,
+        {"metaGuidance": ["Stay in scope."]},
+        None,
+    )
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        described = Description.of(message_of(violation, place))
+        if violation.keyword != "uniqueItems":
+            return described
+        return described._replace(fix=unsafe("remove the repeated item", Remove(violation.pointer)))
 
     def examples(self) -> Iterator[Example]:
+        yield from super().examples()
+        yield Example(workflow(step(title="Look again. " * 20)), workflow(step(title="Look again")))
         goals = [f"Review change number {number}" for number in range(1, 8)]
         yield Example(workflow(examples=goals), workflow(examples=goals[:6]))
-
-
-class SchemaNotUnique(SchemaRule):
-    code = "SC010"
-    name = "schema-not-unique"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A list whose items must be unique repeats one."
-    why = "The engine rejects the workflow. Items are compared by value; the order of members does not matter."
-    fix = "Remove the later of the two items."
-    describes = ((ANY, "uniqueItems"),)
-    bad = {"metaGuidance": ["Stay in scope.", "Stay in scope."]}
-    good = {"metaGuidance": ["Stay in scope."]}
-
-    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        return unsafe("remove the repeated item", Remove(finding.pointer))
-
-
-class SchemaRange(SchemaRule):
-    code = "SC011"
-    name = "schema-range"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A number is out of range."
-    why = "The engine rejects the workflow."
-    describes = ((ANY, "minimum"), (ANY, "maximum"))
-    bad = {"validatedAgainstSpecVersion": 0}
 
 
 class SchemaOneOfCriteria(WorkflowRule):

@@ -203,18 +203,27 @@ def _is_relative(source: str) -> bool:
     return not _ABSOLUTE.match(source) and not _SCHEME.match(source)
 
 
-class ReferencePathEscape(_ReferenceRule):
+class ReferenceOutsideWorkspace(_ReferenceRule):
     code = "SE001"
-    name = "reference-path-escape"
+    name = "reference-outside-workspace"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A reference leads outside the folder it is resolved from."
-    why = (
-        "The engine never reads outside that folder, so the reference stays unresolved. A tool that does follow it "
-        "would read files outside the project."
-    )
+    summary = "A reference leaves the workspace: by `..`, by an absolute path, or by an address."
+    why = "The engine refuses what is outside, and the agent works without it."
 
     def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+        self._reference_path_escape(reference, workflow, report)
+        self._reference_absolute_path(reference, workflow, report)
+        self._reference_url(reference, workflow, report)
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_reference("../../secret.md"), _reference("docs/guide.md"))
+        good = _reference("docs/guide.md")
+        for source in ("/srv/docs/guide.md", "C:\\docs\\guide.md", "~/guide.md"):
+            yield Example(_reference(source), good)
+        yield Example(_reference("https://example.org/guide.md"), _reference("docs/guide.md"))
+
+    def _reference_path_escape(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
         source = reference.source
         if _is_relative(source):
             path = posixpath.normpath(source.replace("\\", "/"))
@@ -224,19 +233,7 @@ class ReferencePathEscape(_ReferenceRule):
                     f"the reference {quoted(source)} leads outside its base folder; name a file inside it",
                 )
 
-    def examples(self) -> Iterable[Example]:
-        yield Example(_reference("../../secret.md"), _reference("docs/guide.md"))
-
-
-class ReferenceAbsolutePath(_ReferenceRule):
-    code = "SE002"
-    name = "reference-absolute-path"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A reference is an absolute path or starts in a home folder."
-    why = "The path exists on one machine at most, and the engine does not read outside the base folder anyway."
-
-    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+    def _reference_absolute_path(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
         source = reference.source
         if _ABSOLUTE.match(source):
             report(
@@ -244,30 +241,13 @@ class ReferenceAbsolutePath(_ReferenceRule):
                 f"the reference {quoted(source)} is not relative to the workspace; write a relative path",
             )
 
-    def examples(self) -> Iterable[Example]:
-        good = _reference("docs/guide.md")
-        for source in ("/srv/docs/guide.md", "C:\\docs\\guide.md", "~/guide.md"):
-            yield Example(_reference(source), good)
-
-
-class ReferenceUrl(_ReferenceRule):
-    code = "SE003"
-    name = "reference-url"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A reference is a URL, not a file."
-    why = "References are resolved as files; nothing is downloaded, and the engine reports it as missing."
-
-    def check_source(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
+    def _reference_url(self, reference: WorkflowReference, workflow: WorkflowContext, report: Report) -> None:
         source = reference.source
         if _SCHEME.match(source):
             report(
                 reference.at("source"),
                 f"the reference {quoted(source)} is a URL; keep a copy in the workspace and name that",
             )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(_reference("https://example.org/guide.md"), _reference("docs/guide.md"))
 
 
 class ReferenceSymlinkEscape(_ReferenceRule):
@@ -592,7 +572,8 @@ _OTHERS = frozenset(("agentRole", "guidance", "verification", "audit", "synthesi
 
 # A sentence about dangerous commands, which does not ask for one.
 _ABOUT_COMMANDS = Pattern(
-    r"\b(?:such as|e\.g|like|for example|flag\w*|detect\w*|look(?:ing)? for|check(?:ing)? for|search\w*|scan\w*|patterns?|dangerous"
+    r"\b(?:such as|e\.g|like|for example|flag\w*|detect\w*|look(?:ing)? for|check(?:ing)? for|search\w*|"
+    r"scan\w*|patterns?|dangerous"
     r"|risk\w*|unsafe|malicious|suspicious|destructive|forbid\w*|warn\w*|never|avoid|not)\b|n['’]t\b"
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import chain, count
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
@@ -50,28 +50,18 @@ class _CallRule(TemplateRule):
         return "templateCall" in step_members(workflow)
 
 
-class TemplateArgMissing(TemplateRule):
+class TemplateArgumentInvalid(TemplateRule):
     code = "TP001"
-    name = "template-arg-missing"
+    name = "template-argument-invalid"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A template call omits an argument that the routine needs."
-    why = "The routine's prompt has a placeholder for the value, so the call can't be expanded."
+    summary = "A template call lacks an argument, or gives it a value of the wrong type."
+    why = "The engine can't expand the template and refuses the workflow."
 
     def examples(self) -> Iterable[Example]:
         args = {"deliverable": "options.md", "quantity": 3}
         yield Example(calling(_IDEATION, args={"quantity": 3}), calling(_IDEATION, args=args))
 
-
-class TemplateArgType(TemplateRule):
-    code = "TP002"
-    name = "template-arg-type"
-    severity = Severity.ERROR
-    origin = "compile"
-    summary = "A template argument that the routine uses is not a string, number or boolean."
-    why = "Arguments are inserted into a sentence, where a list, an object or null makes no sense."
-
-    def examples(self) -> Iterable[Example]:
         def quantity(value: Any) -> dict[str, Any]:
             return calling(_IDEATION, args={"deliverable": "options.md", "quantity": value})
 
@@ -274,18 +264,28 @@ class _RoutineRule(RoutineRule):
         return workflow.is_routine
 
 
-class RoutineRecursive(_RoutineRule):
+class RoutineNotExpandable(_RoutineRule):
     code = "TP008"
-    name = "routine-recursive"
+    name = "routine-not-expandable"
     severity = Severity.ERROR
     origin = "compile (at the call); product (linting the routine file)"
-    summary = "A step of a routine calls a template."
-    why = "Routines can't be nested: the engine does not register this one, and every call to it fails."
-    bad = {
-        "steps": [{}, {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}]
-    }
+    summary = "A routine calls a template itself, or has a step without a prompt."
+    why = "The engine can't expand the routine where it is called."
+    bad: ClassVar[Any] = (
+        {
+            "steps": [
+                {},
+                {"id": "simulate", "templateCall": {"templateId": "wr.templates.routine.execution-simulation"}},
+            ]
+        },
+        {"promptBlocks": {"goal": "Describe what you see."}},
+    )
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        self._routine_recursive(step, workflow, report)
+        self._routine_step_no_prompt(step, workflow, report)
+
+    def _routine_recursive(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.around is None and step.kind == "standard" and step.template_call is not None:
             report(
                 step.at("templateCall"),
@@ -293,17 +293,7 @@ class RoutineRecursive(_RoutineRule):
                 on_name=True,
             )
 
-
-class RoutineStepNoPrompt(_RoutineRule):
-    code = "TP009"
-    name = "routine-step-no-prompt"
-    severity = Severity.ERROR
-    origin = "compile (at the call); product (linting the routine file)"
-    summary = "A step of a routine has no plain prompt: it uses blocks, or is a loop or a parallel step."
-    why = "Only steps with an id, a title and a prompt can be injected; a call to the routine fails at any other step."
-    bad = {"promptBlocks": {"goal": "Describe what you see."}}
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+    def _routine_step_no_prompt(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if step.around is not None or step.calls_template or (step.kind == "standard" and step.prompt):
             return
         if step.kind != "standard":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
@@ -41,15 +42,23 @@ class VirtualStepRule(WorkflowRule):
     needs = frozenset({"verification", "audit", "synthesis", "guidance", "metaGuidance", "parallelDelegations"})
 
 
-class AuditConfigEmpty(VirtualStepRule):
+class VirtualConfigEmpty(VirtualStepRule):
     code = "PR029"
-    name = "audit-config-empty"
+    name = "virtual-config-empty"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "An audit has neither a prompt nor a rubric."
-    why = "The audit has no criteria to check the result against."
-    bad = {"audit": {}}
-    good = {"audit": {"rubric": ["Every claim has a source."]}}
+    summary = "An audit, a verification or a synthesis says nothing to do."
+    why = "The generated step would ask the agent to check no criteria, to run nothing, or to merge into nothing."
+    bad: ClassVar[Any] = (
+        {"audit": {}},
+        {"verification": {"command": " "}},
+        {"steps": [{}, {"type": "parallel", "synthesis": {}}]},
+    )
+    good: ClassVar[Any] = (
+        {"audit": {"rubric": ["Every claim has a source."]}},
+        {"verification": {"command": "make test"}},
+        {"steps": [{}, {"type": "parallel"}]},
+    )
 
 
 class AuditRubricBlank(VirtualStepRule):
@@ -73,19 +82,38 @@ class AuditRubricBlank(VirtualStepRule):
         return None
 
 
-class AuditRubricIgnored(VirtualStepRule):
+class VirtualConfigHidden(VirtualStepRule):
     code = "PR031"
-    name = "audit-rubric-ignored"
+    name = "virtual-config-hidden"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "An audit has both a prompt and a rubric."
-    why = "The generated audit step shows only the prompt, so the agent never sees the rubric."
+    summary = "An audit or a verification has a prompt that leaves out its rubric or command."
+    why = "The generated step shows only the prompt, so the agent never sees the rest."
     fix = "Append the rubric to the prompt."
-    needs = frozenset({"audit"})
-    bad = {"audit": {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}}
-    good = {"audit": {"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."}}
+    needs = frozenset({"audit"}) | frozenset({"verification"})
+    bad: ClassVar[Any] = (
+        {"audit": {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}},
+        {"verification": {"prompt": "Run the tests.", "command": "make test"}},
+    )
+    good: ClassVar[Any] = (
+        {"audit": {"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."}},
+        {"verification": {"prompt": "Run the tests.\n\n```bash\nmake test\n```", "command": "make test"}},
+    )
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+        self._audit_rubric_ignored(step, workflow, report)
+        self._verification_command_ignored(step, workflow, report)
+
+    @staticmethod
+    def _rubric_appended(audit: AuditConfig) -> Fix | None:
+        prompt = audit.prompt or ""
+        missing = [item for item in audit.rubric if is_text(item) and item not in prompt]
+        text = prompt.rstrip() + "\n\nRubric:\n" + "\n".join(f"- {item}" for item in missing) if missing else prompt
+        if len(text) > _MAX_CONFIG_PROMPT:
+            return None
+        return unsafe("append the rubric to the prompt", Replace(audit.at("prompt"), text), Remove(audit.at("rubric")))
+
+    def _audit_rubric_ignored(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         audit = _hidden_rubric(step)
         if audit is None:
             return
@@ -97,46 +125,7 @@ class AuditRubricIgnored(VirtualStepRule):
             on_name=True,
         )
 
-    @staticmethod
-    def _rubric_appended(audit: AuditConfig) -> Fix | None:
-        prompt = audit.prompt or ""
-        missing = [item for item in audit.rubric if is_text(item) and item not in prompt]
-        text = prompt.rstrip() + "\n\nRubric:\n" + "\n".join(f"- {item}" for item in missing) if missing else prompt
-        if len(text) > _MAX_CONFIG_PROMPT:
-            return None
-        return unsafe("append the rubric to the prompt", Replace(audit.at("prompt"), text), Remove(audit.at("rubric")))
-
-
-def _hidden_rubric(step: Step) -> AuditConfig | None:
-    """Return the audit of a step, if its own prompt keeps the rubric from being shown."""
-    audit = _audit(step)
-    return audit if audit is not None and audit.prompt and audit.rubric else None
-
-
-class VerificationCommandBlank(VirtualStepRule):
-    code = "PR032"
-    name = "verification-command-blank"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "A verification command is blank."
-    why = "The prompt would ask the agent to run nothing and to report whether it succeeded."
-    bad = {"verification": {"command": " "}}
-    good = {"verification": {"command": "make test"}}
-
-
-class VerificationCommandIgnored(VirtualStepRule):
-    code = "PR033"
-    name = "verification-command-ignored"
-    severity = Severity.WARNING
-    origin = "runtime"
-    summary = "A verification has a prompt that does not contain its command."
-    why = "The generated verification step shows only the prompt, so the agent never runs the command."
-    fix = "Append the command to the prompt."
-    needs = frozenset({"verification"})
-    bad = {"verification": {"prompt": "Run the tests.", "command": "make test"}}
-    good = {"verification": {"prompt": "Run the tests.\n\n```bash\nmake test\n```", "command": "make test"}}
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
+    def _verification_command_ignored(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         config = _hidden_command(step)
         if config is None:
             return
@@ -151,23 +140,18 @@ class VerificationCommandIgnored(VirtualStepRule):
         )
 
 
+def _hidden_rubric(step: Step) -> AuditConfig | None:
+    """Return the audit of a step, if its own prompt keeps the rubric from being shown."""
+    audit = _audit(step)
+    return audit if audit is not None and audit.prompt and audit.rubric else None
+
+
 def _hidden_command(step: Step) -> VerificationConfig | None:
     """Return the verification of a step, if a prompt is shown instead of its command and does not contain it."""
     config = _verification(step)
     if config is None or not config.prompt or not is_text(config.command) or config.command in config.prompt:
         return None
     return config
-
-
-class SynthesisConfigEmpty(VirtualStepRule):
-    code = "PR034"
-    name = "synthesis-config-empty"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "A synthesis has neither a prompt nor an output contract."
-    why = "The agent would learn that it should merge the results, but not into what."
-    bad = {"steps": [{}, {"type": "parallel", "synthesis": {}}]}
-    good = {"steps": [{}, {"type": "parallel"}]}
 
 
 class VirtualStepNotRenderable(VirtualStepRule):
