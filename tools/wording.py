@@ -161,8 +161,9 @@ def text_problems(rule: Rule) -> list[str]:
 def example_messages(rule: Rule) -> list[tuple[str, str]]:
     """The messages that the examples of a rule give, and the titles of their fixes (or nothing)."""
     messages: list[tuple[str, str]] = []
+    written = broken_files(rule)
     for number, example in enumerate(rule.examples(), 1):
-        files = {path: data for path, data in broken_files(rule).items() if _is_of(path, broken_stem(rule, number))}
+        files = {path: data for path, data in written.items() if _is_of(path, broken_stem(rule, number))}
         if files:
             messages += _messages_of(rule, example, files, broken_stem(rule, number))
     return messages

@@ -445,7 +445,7 @@ def test_a_lockfile_is_the_same_text_as_one_made_at_once() -> None:
 def test_a_workflow_more_is_a_few_kilobytes_more(tmp_path: Path, action: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was compiled only the entry stays, so a repository with thousands of workflows fits in memory."""
     peaks = {}
-    for count in (1, 40, 160):  # the first one loads what is loaded once
+    for count in (1, 20, 80):  # the first one loads what is loaded once
         folder = tmp_path / str(count)
         folder.mkdir()
         monkeypatch.chdir(folder)
@@ -458,4 +458,4 @@ def test_a_workflow_more_is_a_few_kilobytes_more(tmp_path: Path, action: str, mo
         assert main(["lock", action]) == 0
         peaks[count] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peaks[160] - peaks[40] < 120 * 12_000
+    assert peaks[80] - peaks[20] < 60 * 12_000

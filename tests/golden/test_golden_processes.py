@@ -73,7 +73,7 @@ def test_workers_obey_the_same_rules(suite: Suite) -> None:
     assert sorted(_versions(suite)) == ["new"] * 8 + ["old"] * 4
     suite.tests(test_it=module.format("new", "").replace("range(12)", "[1, 2, 4, 5]"))
     before = suite.files()
-    suite.run_apart("-n", "2", "-k", "4 or 5", mode="prune").stdout.fnmatch_lines(["not pruned: *"])
+    suite.run_apart("-n", "1", "-k", "4 or 5", mode="prune").stdout.fnmatch_lines(["not pruned: *"])
     assert suite.files() == before
     suite.run_apart("-n", "2", mode="prune").stdout.fnmatch_lines(["8 removed:"])
     assert _versions(suite) == ["new"] * 4

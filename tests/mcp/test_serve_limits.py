@@ -129,8 +129,17 @@ def send(process: Any, *messages: dict[str, Any]) -> None:
     process.stdin.flush()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(("seconds", "said"), [(None, ["left"]), (0.2, ["done", "left"]), (600, [])])
+@pytest.mark.parametrize(
+    ("seconds", "said", "number"),
+    [
+        (None, ["left"], signal.SIGTERM),
+        pytest.param(None, ["left"], signal.SIGINT, marks=pytest.mark.deep),
+        pytest.param(0.2, ["done", "left"], signal.SIGTERM, marks=pytest.mark.deep),
+        (0.2, ["done", "left"], signal.SIGINT),
+        (600, [], signal.SIGTERM),
+        (600, [], signal.SIGINT),
+    ],
+)
 def test_a_signal_ends_the_server_at_any_time(number: signal.Signals, seconds: float | None, said: list[str]) -> None:
     with served([sys.executable, "-c", _BUSY]) as process:
         send(process, request(1, "initialize", INITIALIZE))

@@ -36,6 +36,8 @@ SHIPPED_LOCKS = Path(options.__file__).parents[1] / "locks" / "locks.json"
 OWN_KEYS = ("baseline", "workspace", "cache-dir")
 WITHIN = ("a.json", "a.scenario.json", "a.session.json", "a.yaml", "manifest.jsonl", "workrail.lock.json", "index.json")
 LOOKED_FOR = ("workrail-lint.toml", "pyproject.toml", ".workrail/bindings.json", "workrail.lock.json")
+# What a command does between reading its arguments and writing its files, kept short.
+BRIEFLY = {"explore": ["--runs", "2"]}
 # They serve until somebody leaves, or run another program.
 LEFT_OUT = {("workrail-test", name) for name in ("studio", "conform", "serve")} | {("workrail-lint", "server")}
 
@@ -116,7 +118,8 @@ def lines(program: Program) -> Iterator[list[str]]:
         for each in command.actions or (command,):
             if (program.name, command.name) in LEFT_OUT:
                 continue
-            words, rest = each.name.split(), [] if each.positional is None else ["workflows/a.json"]
+            words = [*each.name.split(), *BRIEFLY.get(each.name, ())]
+            rest = [] if each.positional is None else ["workflows/a.json"]
             options = [option for option in each.options if option not in known]
             known.update(options)
             for value in ENDLESS:
