@@ -436,6 +436,8 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
 class Auto(Agent):
     """Submits the smallest valid answer to every step."""
 
+    kind = "auto"
+
     def __init__(self) -> None:
         self._answered: tuple[str, int] | None = None
 

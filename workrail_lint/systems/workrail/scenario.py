@@ -23,7 +23,6 @@ from workrail_lint.documents.models import (
     Text,
 )
 from workrail_lint.systems.workrail.scenario_words import (
-    AgentKind,
     AnswerKind,
     Because,
     Behaviour,
@@ -177,7 +176,7 @@ class FaultPlan(Closed):
 class AutoAgent(Closed):
     """Submits the smallest valid answer wherever no turn says otherwise."""
 
-    kind: Literal[AgentKind.AUTO] = Field(description="The automatic agent.")
+    kind: Literal["auto"] = Field(description="The automatic agent.")
     turns: Maybe[Listed[Turn]] = Field(None, description="What it does differently; each has to be used.")
     faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
 
@@ -185,7 +184,7 @@ class AutoAgent(Closed):
 class ScriptedAgent(Closed):
     """Does what is written down: a step without a turn and a turn without use are errors."""
 
-    kind: Literal[AgentKind.SCRIPTED] = Field(description="The strict agent.")
+    kind: Literal["scripted"] = Field(description="The strict agent.")
     turns: Listed[Turn] = Field(description="All it does; nothing where the run can't start.")
     faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
 
@@ -193,7 +192,7 @@ class ScriptedAgent(Closed):
 class StubbornAgent(Closed):
     """Behaves in one way and never learns."""
 
-    kind: Literal[AgentKind.STUBBORN] = Field(description="The stubborn agent.")
+    kind: Literal["stubborn"] = Field(description="The stubborn agent.")
     does: OneOf[Behaviour] = Field(description="How it behaves.")
     steps: Maybe[Listed[FilledText]] = Field(None, description="Where; everywhere when left out.")
     faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
@@ -202,7 +201,7 @@ class StubbornAgent(Closed):
 class ErraticAgent(Closed):
     """Does something else at every attempt, as the seed decides, and the right thing in the end."""
 
-    kind: Literal[AgentKind.ERRATIC] = Field(description="The erratic agent.")
+    kind: Literal["erratic"] = Field(description="The erratic agent.")
     patience: Maybe[Count] = Field(None, description="How many attempts it gets wrong at most; 2 when left out.")
     faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
 

@@ -60,15 +60,6 @@ class Because(str, Enum):
     NEVER = "never"
 
 
-class AgentKind(str, Enum):
-    """The simulated agents."""
-
-    AUTO = "auto"
-    SCRIPTED = "scripted"
-    STUBBORN = "stubborn"
-    ERRATIC = "erratic"
-
-
 class Behaviour(str, Enum):
     """The ways to answer a step, one of them right."""
 
