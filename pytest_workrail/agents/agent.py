@@ -333,8 +333,8 @@ class StepView(Struct, frozen=True):
 class Agent(ABC):
     """The base of all agents. One object may play several runs, one after the other: `begin` starts it anew.
 
-    Scenario files name an agent by its `kind`; those without one are for Python only. `example` is what a scenario about
-    the steps `one` and `two` could say about it besides.
+    Scenario files name an agent by its `kind`; those without one are for Python only. `example` is what a scenario
+    about the steps `one` and `two` could say about it besides.
     """
 
     kind: ClassVar[str | None] = None
@@ -372,10 +372,10 @@ class Agent(ABC):
 def agents_by_kind() -> dict[str, type[Agent]]:
     """Return the agents that scenario files can name; their modules must have been imported."""
     by_kind: dict[str, type[Agent]] = {}
-    waiting: list[type[Agent]] = [Agent]
+    waiting = Agent.__subclasses__()
     while waiting:
         agent = waiting.pop()
         waiting += agent.__subclasses__()
-        if "kind" in vars(agent) and agent.kind is not None:
+        if agent.kind is not None and "kind" in vars(agent):
             by_kind[agent.kind] = agent
     return by_kind

@@ -32,7 +32,7 @@ from pytest_workrail.engine.core.outcomes import (
     MissingContext,
     MissingLoopControl,
 )
-from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
@@ -166,9 +166,9 @@ def loop_decision(profile: Profile, loop: RepeatingStep, decision: str) -> dict[
 
 def _names_loop(profile: Profile) -> bool:
     match profile.loop_id:
-        case LoopIdCheck.IGNORE:
+        case "ignore":
             return False
-        case LoopIdCheck.MATCH:
+        case "match":
             return True
 
 

@@ -16,8 +16,6 @@ from typing import Any
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
 from workrail_lint.base.files import PRIVATE
-from workrail_lint.base.redaction import Rule, chosen_rules
-from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, json_text, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -208,14 +206,6 @@ def add_redaction(command: argparse.ArgumentParser) -> None:
         help="also replace whatever matches; NAME=REGEX gives the rule a name",
     )
     command.add_argument("--keep", action="append", default=[], metavar="RULE", help="leave out a rule of redaction")
-
-
-def redaction_rules(args: argparse.Namespace) -> list[Rule]:
-    """Return the rules that the options ask for."""
-    rules = chosen_rules(args.redact, args.keep)
-    if isinstance(rules, Err):
-        raise UsageError(printable(rules.error))
-    return rules.value
 
 
 def _replay_options(command: argparse.ArgumentParser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.cli.sessions import (
     PROGRAM,
     answer,
@@ -12,7 +13,6 @@ from pytest_workrail.cli.sessions import (
     data_folder,
     empty_remark,
     nothing,
-    redaction_rules,
     write_file,
 )
 from pytest_workrail.sessions.data_folder import DataFolder

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.agents import misbehaving
@@ -43,8 +43,8 @@ from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.history import blocker_codes
+from pytest_workrail.run.project import project_sources
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.start import project_sources
 from pytest_workrail.scenarios.drivers import (
     Fault,
     PlayedScenario,
@@ -235,8 +235,7 @@ def _excerpt(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A scenario that holds together, and the IR of its workflow. The shape of the scenario was checked."""
 
     scenario: dict[str, Any]

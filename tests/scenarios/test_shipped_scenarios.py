@@ -24,7 +24,7 @@ from pytest_workrail.scenarios.drivers import open_scenario
 from pytest_workrail.scenarios.workflow_driver import Loaded, load, run_scenario
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.builtin import scenario_system
-from workrail_lint.systems.workrail import scenario_words as vocabulary
+from workrail_lint.systems.workrail import scenario as vocabulary
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import Settings
 from workrail_lint.systems.workrail.scenario_words import Behaviour, CallName, FaultKind
