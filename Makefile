@@ -94,6 +94,7 @@ schemas: $(STAMP) ## regenerate what is made from models, catalog sources and ru
 	$(BIN)/python -m tools.rule_pages
 	$(BIN)/python -m tools.precision
 	$(BIN)/python -m tools.engine_defects
+	$(BIN)/python -m tools.agent_table
 
 hashes: ## pin what CI installs by hash, from constraints.txt (needs uv)
 	printf 'hatchling\neditables\n' | $(UV_COMPILE) --extra pytest --extra dev --output-file .ci/requirements.txt pyproject.toml -

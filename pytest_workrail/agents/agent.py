@@ -331,7 +331,19 @@ class StepView(Struct, frozen=True):
 
 
 class Agent(ABC):
-    """The base of all agents. One object may play several runs, one after the other: `begin` starts it anew."""
+    """The base of all agents. One object may play several runs, one after the other: `begin` starts it anew.
+
+    Scenario files name an agent by its `kind`; those without one are for Python only. `example` is what a scenario
+    about the steps `one` and `two` could say about it besides.
+    """
+
+    kind: ClassVar[str | None] = None
+    example: ClassVar[dict[str, Json]] = {}
+
+    @classmethod
+    def from_plan(cls, plan: Mapping[str, Any], seed: int) -> Agent:
+        """Return the agent that the member `agent` of a scenario describes; the shape of the plan was checked."""
+        return cls()
 
     def begin(self, start: StartView) -> dict[str, Json]:
         """Return what to add to the context that the run starts with."""
@@ -355,3 +367,15 @@ class Agent(ABC):
     def end(self) -> tuple[Problem, ...]:
         """Return what is wrong with the agent itself, now that the run is over."""
         return ()
+
+
+def agents_by_kind() -> dict[str, type[Agent]]:
+    """Return the agents that scenario files can name; their modules must have been imported."""
+    by_kind: dict[str, type[Agent]] = {}
+    waiting = Agent.__subclasses__()
+    while waiting:
+        agent = waiting.pop()
+        waiting += agent.__subclasses__()
+        if agent.kind is not None and "kind" in vars(agent):
+            by_kind[agent.kind] = agent
+    return by_kind

@@ -32,7 +32,7 @@ from pytest_workrail.engine.core.outcomes import (
     MissingContext,
     MissingLoopControl,
 )
-from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
@@ -167,9 +167,9 @@ def loop_decision(profile: Profile, loop: RepeatingStep, decision: str) -> dict[
 
 def _names_loop(profile: Profile) -> bool:
     match profile.loop_id:
-        case LoopIdCheck.IGNORE:
+        case "ignore":
             return False
-        case LoopIdCheck.MATCH:
+        case "match":
             return True
 
 
@@ -442,6 +442,8 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
 
 class Auto(Agent):
     """Submits the smallest valid answer to every step."""
+
+    kind = "auto"
 
     def __init__(self) -> None:
         self._answered: tuple[str, int] | None = None

@@ -7,9 +7,9 @@ mangled and the engine's process ends. Chance is the same for the same seed, on 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -348,6 +348,13 @@ class Stubborn(Agent):
     Steps that are not meant, or give no occasion, get the right answer. The run ends when the engine has enough.
     """
 
+    kind = "stubborn"
+    example: ClassVar[dict[str, Json]] = {"does": "missing_notes", "steps": ["two"]}
+
+    @classmethod
+    def from_plan(cls, plan: Mapping[str, Any], seed: int) -> Agent:
+        return cls(Behaviour(plan["does"]), plan.get("steps"))
+
     def __init__(self, behaviour: Behaviour, steps: Collection[str] | None = None) -> None:
         self._behaviour = behaviour
         self._steps = steps
@@ -395,6 +402,13 @@ class Erratic(Agent):
     A block that can't be retried makes it go back to the step and do it right. Where the right thing is refused, it
     gives up.
     """
+
+    kind = "erratic"
+    example: ClassVar[dict[str, Json]] = {"patience": 3}
+
+    @classmethod
+    def from_plan(cls, plan: Mapping[str, Any], seed: int) -> Agent:
+        return cls(seed, plan.get("patience", 2))
 
     def __init__(self, seed: int = 0, patience: int = 2) -> None:
         self._seed = seed

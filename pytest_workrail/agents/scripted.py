@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -70,7 +70,10 @@ class Turn(Struct, frozen=True):
 class Scripted(Agent):
     """Plays turns. `otherwise` is who acts where nothing is written down; without it, that is an error."""
 
-    def __init__(self, turns: Sequence[Turn], otherwise: Agent | None = None) -> None:
+    kind = "scripted"
+    example: ClassVar[dict[str, Json]] = {"turns": [{"step": "one", "notes": "x"}, {"step": "two", "notes": "y"}]}
+
+    def __init__(self, turns: Sequence[Turn] = (), otherwise: Agent | None = None) -> None:
         self._turns = tuple(turns)
         self._otherwise = otherwise
         self._waiting: dict[tuple[str, int | None], deque[Turn]] = {}

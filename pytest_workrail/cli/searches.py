@@ -6,9 +6,10 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLost, gather, open_executor
@@ -31,8 +32,7 @@ _SKIPPED = ("node_modules", "__pycache__", "venv")
 _WORKFLOW_DRIVER = "workflow_driver"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchedWorkflow:
+class SearchedWorkflow(Struct, frozen=True):
     """A workflow file, compiled."""
 
     path: str
@@ -40,8 +40,7 @@ class SearchedWorkflow:
     compiled: CompiledWorkflow
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """The input of a search. `has_broken`: some workflows don't compile and are left out."""
 
     config: Config
@@ -138,8 +137,7 @@ def shown_path(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundScenario:
+class FoundScenario(Struct, frozen=True):
     """A scenario about a workflow; `problem` says why it can't be played, if it can't."""
 
     name: str

@@ -13,11 +13,11 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
+from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
 from workrail_lint.base.files import PRIVATE
-from workrail_lint.base.redaction import Redactor, Rule, chosen_rules
-from workrail_lint.base.result import Err
+from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.terminal import err, json_text, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -215,14 +215,6 @@ def add_redaction(command: argparse.ArgumentParser) -> None:
         help="also replace whatever matches; NAME=REGEX gives the rule a name",
     )
     command.add_argument("--keep", action="append", default=[], metavar="RULE", help="leave out a rule of redaction")
-
-
-def redaction_rules(args: argparse.Namespace) -> list[Rule]:
-    """Return the rules that the options ask for."""
-    rules = chosen_rules(args.redact, args.keep)
-    if isinstance(rules, Err):
-        raise UsageError(printable(rules.error))
-    return rules.value
 
 
 def _replay_options(command: argparse.ArgumentParser) -> None:

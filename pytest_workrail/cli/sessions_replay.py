@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.cli.sessions import (
     PROGRAM,
     answer,
@@ -16,7 +17,6 @@ from pytest_workrail.cli.sessions import (
     data_folder,
     empty_remark,
     nothing,
-    redaction_rules,
     shown_path,
     write_file,
 )

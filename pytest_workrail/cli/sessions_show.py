@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.cli.sessions import (
     PROGRAM,
     answer,
@@ -13,7 +14,6 @@ from pytest_workrail.cli.sessions import (
     empty_remark,
     nothing,
     redacted,
-    redaction_rules,
     write_file,
 )
 from pytest_workrail.sessions.data_folder import DataFolder

@@ -33,7 +33,7 @@ from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.interpreter import Interpreter, Running
 from pytest_workrail.engine.core.loops import LoopPlan
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, MaxIterationsExceeded
-from pytest_workrail.engine.core.profiles import PROFILES, LoopLimit, Profile
+from pytest_workrail.engine.core.profiles import PROFILES, Profile
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.step_keys import (
     CompletedKeys,
@@ -200,7 +200,7 @@ class _Watcher:
 
     def _is_cut(self, loop: LoopPlan, iterations: int) -> bool:
         """Return whether the limit ended a loop where that is a normal end. One that is not asked again is cut."""
-        if self._paths.interpreter.profile.loop_limit is not LoopLimit.EXIT or iterations < loop.max_iterations:
+        if self._paths.interpreter.profile.loop_limit != "exit" or iterations < loop.max_iterations:
             return False
         count = iteration_count(loop.definition, self._context)
         return count is None or count > loop.max_iterations

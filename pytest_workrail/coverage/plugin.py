@@ -20,8 +20,8 @@ from pytest_workrail.coverage.report import (
     table,
 )
 from pytest_workrail.engine.core.profiles import REFERENCE
+from pytest_workrail.run.project import project_sources
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
-from pytest_workrail.run.start import project_sources
 from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import neutral

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from pytest_workrail.agents.agent import Attempt, Choice
 from pytest_workrail.coverage.reach import ConditionScope
-from pytest_workrail.engine.core.profiles import Confirmation, Profile
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
 from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
@@ -157,8 +158,7 @@ class MemberTable:
 # ------------------------------------------------------------------------------------------------ sites of a workflow
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionSite:
+class ConditionSite(Struct, frozen=True):
     """A step or loop with a run condition. `waits` means that a run can show it waiting for unset variables."""
 
     place: str
@@ -167,8 +167,7 @@ class ConditionSite:
     waits: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LoopSite:
+class LoopSite(Struct, frozen=True):
     """A loop, and the ways in which it can end."""
 
     loop: RepeatingStep
@@ -176,15 +175,13 @@ class LoopSite:
     exits: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class StepSite:
+class StepSite(Struct, frozen=True):
     """A step that an agent can be given."""
 
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class FragmentSite:
+class FragmentSite(Struct, frozen=True):
     """A fragment of a prompt."""
 
     place: str
@@ -192,8 +189,7 @@ class FragmentSite:
     scope: ConditionScope
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmationSite:
+class ConfirmationSite(Struct, frozen=True):
     """The confirmation of a step."""
 
     place: str
@@ -201,8 +197,7 @@ class ConfirmationSite:
     scope: ConditionScope
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionSite:
+class DimensionSite(Struct, frozen=True):
     """A dimension of an assessment that a step asks for. `is_only` means that the assessment has no other."""
 
     place: str
@@ -210,39 +205,34 @@ class DimensionSite:
     is_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ConsequenceSite:
+class ConsequenceSite(Struct, frozen=True):
     """A level of an assessment that has a consequence."""
 
     place: str
     level: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContractSite:
+class ContractSite(Struct, frozen=True):
     """The contract of a step's output."""
 
     place: str
     ref: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalSite:
+class RefusalSite(Struct, frozen=True):
     """A step or loop that can refuse what is submitted, by the codes of its blockers."""
 
     place: str
     codes: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSite:
+class QuestionSite(Struct, frozen=True):
     """A step or loop that a run can be asked about because variables are not set."""
 
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourSite:
+class NeighbourSite(Struct, frozen=True):
     """Two steps in line."""
 
     place: str
@@ -268,8 +258,7 @@ Site: TypeAlias = (
 # --------------------------------------------------------------------------------------------------- evidence of a run
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionSeen:
+class ConditionSeen(Struct, frozen=True):
     """A run condition was evaluated. `members` is None if deciding members are not counted."""
 
     place: str
@@ -279,15 +268,13 @@ class ConditionSeen:
     members: MemberTable | None
 
 
-@dataclass(frozen=True, slots=True)
-class UnsetSeen:
+class UnsetSeen(Struct, frozen=True):
     """A step or loop was passed over because variables are not set."""
 
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class LoopAsked:
+class LoopAsked(Struct, frozen=True):
     """The condition of a loop was evaluated before an iteration."""
 
     loop_id: str
@@ -296,24 +283,21 @@ class LoopAsked:
     members: MemberTable
 
 
-@dataclass(frozen=True, slots=True)
-class LoopLeft:
+class LoopLeft(Struct, frozen=True):
     """A loop ended in one of the ways of `reach`."""
 
     loop_id: str
     case: str
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourSeen:
+class NeighbourSeen(Struct, frozen=True):
     """A step was chosen while the next one in the document could have been chosen as well."""
 
     place: str
     following: str
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """A step became pending."""
 
     choice: Choice
@@ -328,7 +312,7 @@ class Arrival:
         """How the agent was asked to wait for a person; None where it was not."""
         if self.step.confirmation.kind == "never":
             return None
-        never_waits = self.profile.confirmation is Confirmation.USER_DEPENDENCY and self.choice.never_stops
+        never_waits = self.profile.confirmation == "user_dependency" and self.choice.never_stops
         match self.choice.intent:
             case "await_user_confirmation":
                 return ASKED
@@ -338,8 +322,7 @@ class Arrival:
                 return None
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptSeen:
+class AttemptSeen(Struct, frozen=True):
     """A step was submitted, and accepted or refused."""
 
     attempt: Attempt
@@ -354,8 +337,7 @@ class AttemptSeen:
             yield self.attempt.loop_path[-1][0], of_loop
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSeen:
+class QuestionSeen(Struct, frozen=True):
     """A run was blocked by unset variables, or recorded the gap and went on."""
 
     place: str

@@ -18,14 +18,7 @@ from pytest_workrail.engine.core.conditions import is_met, json_of
 from pytest_workrail.engine.core.index import ASSESSMENT, ContractPack
 from pytest_workrail.engine.core.modes import may_need_person
 from pytest_workrail.engine.core.profiles import (
-    Capabilities,
-    Confirmation,
-    LoopDecision,
-    LoopIdCheck,
-    LoopLimit,
-    LoopVariable,
     Profile,
-    UnsetCondition,
 )
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.reasons import (
@@ -180,7 +173,7 @@ def iteration_count(loop: RepeatingStep, context: Mapping[str, Any]) -> float | 
 
 def asks_about_limit(loop: RepeatingStep, profile: Profile) -> bool:
     """Return whether a loop is asked once more after the last iteration that its limit allows."""
-    return profile.loop_limit is LoopLimit.REPORT or loop.loop.source.kind in ("count", "items")
+    return profile.loop_limit == "report" or loop.loop.source.kind in ("count", "items")
 
 
 def loop_exits(loop: RepeatingStep, profile: Profile, scope: ConditionScope, *, skippable: bool = False) -> list[str]:
@@ -205,7 +198,7 @@ def skippable_loops(program: Program, profile: Profile, solver: Solver) -> froze
     other loop has to be the last thing that is done before this one is asked: all steps between them are left out at
     that choice, or were done before the other loop was entered.
     """
-    if profile.loop_id is LoopIdCheck.MATCH:
+    if profile.loop_id == "match":
         return frozenset()
     steps = program.steps
     decided = [at for at, step in enumerate(steps) if step.type == "loop" and step.loop.source.kind == "artifact"]
@@ -287,13 +280,13 @@ def step_blockers(step: ProgramStep, profile: Profile, packs: Mapping[str, Contr
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
     codes: list[str] = list(_output_codes(step, packs))
-    if step.probed_capability is not None and profile.capabilities is Capabilities.ENFORCE:
+    if step.probed_capability is not None and profile.capabilities == "enforce":
         codes += [CapabilityUnknown.code, CapabilityUnavailable.code]
     if step.requires_notes:
         codes.append(MissingNotes.code)
     if step.assessments is not None and step.assessments.consequences:
         codes.append(FOLLOWUP)
-    if may_need_person(step) and profile.confirmation is Confirmation.USER_DEPENDENCY:
+    if may_need_person(step) and profile.confirmation == "user_dependency":
         codes.append(APPROVAL)
     return codes
 
@@ -346,9 +339,9 @@ def loop_blockers(loop: RepeatingStep, profile: Profile, reaches_limit: bool) ->
     """Return the codes that come from a loop and not from the step that is submitted."""
     codes: list[str] = []
     by_artifact = loop.loop.source.kind == "artifact"
-    if by_artifact and profile.loop_decision is LoopDecision.REQUIRE and not any(map(_decides, loop.body)):
+    if by_artifact and profile.loop_decision == "require" and not any(map(_decides, loop.body)):
         codes += [MissingRequiredOutput.code, InvalidRequiredOutput.code]
-    if reaches_limit and profile.loop_limit is LoopLimit.REPORT:
+    if reaches_limit and profile.loop_limit == "report":
         codes.append(AT_LIMIT)
     return codes
 
@@ -393,9 +386,9 @@ class UnsetVariables:
 
     def _is_asked_by_condition(self, step: ProgramStep) -> bool:
         match self._profile.unset_condition:
-            case UnsetCondition.PASS_OVER:
+            case "pass_over":
                 return False
-            case UnsetCondition.ASK:
+            case "ask":
                 read = _read(step)
                 if not self.can_wait(step, None) or len(read) > 10 or _may_be_empty(step):
                     return False
@@ -405,9 +398,9 @@ class UnsetVariables:
 
     def _is_asked_by_loop(self, step: ProgramStep) -> bool:
         match self._profile.loop_variable:
-            case LoopVariable.REFUSE:
+            case "refuse":
                 return False
-            case LoopVariable.ASK:
+            case "ask":
                 needed = _of_loop(step)
                 before = self._steps[: self._steps.index(step)]
                 runs_first = any(each.run_condition is None and each.type != "loop" for each in before)

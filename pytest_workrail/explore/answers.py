@@ -31,7 +31,6 @@ from pytest_workrail.coverage.points import (
 )
 from pytest_workrail.coverage.reach import FOLLOWUP, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
-from pytest_workrail.engine.core.profiles import Capabilities
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, InvalidRequiredOutput
 from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base.js import Json
@@ -225,7 +224,7 @@ class Answers:
         return points
 
     def _capability_codes(self, answer: Submit) -> Iterator[BlockerCode]:
-        if self._view.step.probed_capability is None or self._view.profile.capabilities is not Capabilities.ENFORCE:
+        if self._view.step.probed_capability is None or self._view.profile.capabilities != "enforce":
             return
         for behaviour, code in _CAPABILITY_FAULTS.items():
             behaved = behave(behaviour, self._view)

@@ -28,7 +28,7 @@ from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.proofs import proofs_for
 from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.run.start import project_sources
+from pytest_workrail.run.project import project_sources
 from pytest_workrail.scenarios.drivers import is_generated, is_untouched, redundant, stamped
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
 from workrail_lint.base.js import Json, json_text, text

@@ -29,7 +29,7 @@ from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.interpreter import Interpreter, Running, Search, TopStep
 from pytest_workrail.engine.core.loops import Advance, BodyStep, Exit, LoopKernel, LoopPlan, Move
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, Tracer
-from pytest_workrail.engine.core.profiles import PROFILES, LoopIdCheck, LoopLimit, Profile, ProfileName
+from pytest_workrail.engine.core.profiles import PROFILES, Profile, ProfileName
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
@@ -243,7 +243,7 @@ class _WalkKernel(LoopKernel):
             return True  # it was asked when the iteration before it ended
         if loop.loop.source.kind == "artifact":
             is_stopped = walk.way.decision is not None and walk.way.decision[1] == "stop"
-            return not (is_stopped and self._profile.loop_id is LoopIdCheck.IGNORE)
+            return not (is_stopped and self._profile.loop_id == "ignore")
         goes_on = walk.choose(True, False)
         walk.way = walk.map.asked(walk.way, loop, iteration, goes_on=goes_on)
         return goes_on
@@ -251,7 +251,7 @@ class _WalkKernel(LoopKernel):
     def _after_body(self, following: int) -> Move:
         walk, loop = self._walk, self._loop
         kind, at_limit = loop.loop.source.kind, following >= loop.loop.max_iterations
-        is_cut = at_limit and self._profile.loop_limit is LoopLimit.EXIT
+        is_cut = at_limit and self._profile.loop_limit == "exit"
         if is_cut:
             # The loop just ends; whether it would have gone on decides what that counts as.
             goes_on = walk.choose(True, False) if kind in ("count", "items") else True

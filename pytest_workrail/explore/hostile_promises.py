@@ -15,13 +15,7 @@ from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, contract_packs
 from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import (
-    LoopDecision,
-    LoopIdCheck,
-    LoopLimit,
-    LoopVariable,
     Profile,
-    Recap,
-    RewindContext,
 )
 from pytest_workrail.engine.model.events import (
     ContextSet,
@@ -80,7 +74,7 @@ PROMISES: dict[str, str] = {
 }
 # The budgets as the protocol states them, written down here once more.
 _NOTES_BYTES, _CONTEXT_BYTES, _TRACE_ENTRIES = 4096, 262_144, 25
-_RECOVERY_BYTES = {Recap.OLDEST_FIRST_24K: 24_576, Recap.NEWEST_FIRST_12K: 12_288}
+_RECOVERY_BYTES = {"oldest_first_24k": 24_576, "newest_first_12k": 12_288}
 INTERACTIVE_ATTEMPTS, AUTONOMOUS_ATTEMPTS = 10, 3
 _RECOVERY = "## Recovery Context"
 _CODES = frozenset(code.value for code in ErrorCode)
@@ -173,7 +167,7 @@ class Oracle:
                 return replace(at, index=index, pending=step.id)
         following = at.iteration + 1
         is_last = following >= loop.loop.max_iterations
-        if is_last and self._profile.loop_limit is LoopLimit.EXIT:
+        if is_last and self._profile.loop_limit == "exit":
             return left
         goes_on = self._goes_on(loop, following, context, artifacts, decides=True)
         if goes_on is None:
@@ -189,7 +183,7 @@ class Oracle:
     def _may_be_left_unset(self, loop: RepeatingStep, context: Mapping[str, Any]) -> bool:
         """Return whether a loop is passed over once its variable was asked for, or by a run that asks nobody."""
         name = loop.loop_variable
-        return name is not None and name not in context and self._profile.loop_variable is LoopVariable.ASK
+        return name is not None and name not in context and self._profile.loop_variable == "ask"
 
     def _goes_on(
         self,
@@ -215,13 +209,13 @@ class Oracle:
                 decision = self._decision(loop.id, artifacts)
                 if decision is not None:
                     return decision == "continue"
-                return None if decides and self._profile.loop_decision is LoopDecision.REQUIRE else True
+                return None if decides and self._profile.loop_decision == "require" else True
             case NoSource():
                 return None
 
     def _decision(self, loop_id: str, artifacts: Sequence[Json]) -> str | None:
         """Return what the last artifact says that decides about a loop."""
-        named = self._profile.loop_id is LoopIdCheck.MATCH
+        named = self._profile.loop_id == "match"
         for artifact in reversed(artifacts):
             if isinstance(artifact, dict) and artifact.get("kind") == LOOP_CONTROL_KIND:
                 is_meant = not named or artifact.get("loopId") == loop_id
@@ -462,7 +456,7 @@ class Promises:
         if position is None:
             raise BrokenPromise("healthy", "a node that was just made can't be opened")
         assert self._oracle is not None
-        lineage = world.profile.rewind_context is RewindContext.LINEAGE
+        lineage = world.profile.rewind_context == "lineage"
         context = _changed(known.context if lineage else self._run_context, record.request.get("context"))
         if event.data.node_kind != "step":
             # What was submitted waits for the answer to a question; any other block keeps nothing of it.
@@ -528,7 +522,7 @@ class Promises:
 
     def _unchanged_nodes(self, world: World, record: CallRecord) -> None:
         """Under lineage context a node that was seen once stays as it is, whatever happens on other branches."""
-        if world.profile.rewind_context is not RewindContext.LINEAGE or record.exchange is None:
+        if world.profile.rewind_context != "lineage" or record.exchange is None:
             return
         token = record.request.get("continueToken")
         if record.request.get("intent") != "rehydrate" or not isinstance(token, str) or record.exchange.is_error:

@@ -15,7 +15,7 @@ from pytest_workrail.agents.correct import agent_solver, conditions_of
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import place_of
 from pytest_workrail.coverage.reach import ConditionScope
-from pytest_workrail.engine.core.profiles import Capabilities, ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.explore.mutation_operators import Mutant, Path, Removed, mutants, value_at
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.golden.encoding import METADATA
@@ -61,7 +61,7 @@ def _by_rule(mutant: Mutant, program: Program, profiles: Sequence[ProfileName]) 
             index = mutant.path[1]
             if isinstance(index, int) and len(program.assessments[index].dimensions) == 1:
                 return "an assessment without any dimension is invalid anyway"
-        case "CAP-LEVEL" if all(profile_of(name).capabilities is Capabilities.RECORD for name in profiles):
+        case "CAP-LEVEL" if all(profile_of(name).capabilities == "record" for name in profiles):
             return "only profile locked looks at capabilities"
     return None
 

@@ -84,7 +84,7 @@ def _of_profile(program: Program, profile: Profile, done: set[str]) -> Iterator[
         for code in dict.fromkeys(code for codes in asked.values() for code in codes):
             if code not in asked[profile.name]:
                 choice = _CHOICES.get(code, "loop_decision")
-                value: str = getattr(profile, choice).value
+                value: str = getattr(profile, choice)
                 why = {"kind": "never-asked", "profile": profile.name, "choice": choice, "value": value}
                 yield Point(BlockerGoal, place, code), dict[str, Json](why)
         contract = step.contract
@@ -181,7 +181,7 @@ def holds(proof: dict[str, Any]) -> bool:
             return all(holds(proof[name]) for name in ("proof", "ends") if name in proof)
         case "never-asked":
             profile = PROFILES[proof["profile"]]
-            return bool(getattr(profile, proof["choice"]).value == proof["value"])
+            return bool(getattr(profile, proof["choice"]) == proof["value"])
         case "accepts-all":
             return not any(validate_artifact(proof["schema"], odd) for odd in ({}, {"unexpected": True}))
         case _:

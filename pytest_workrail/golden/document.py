@@ -16,7 +16,7 @@ from pytest_workrail.agents.agent import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core import prompts
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import Confirmer
-from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompts import PromptPart, PromptStyle, fixed_members
 from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.words import AUTONOMIES
@@ -115,9 +115,9 @@ class SlotMask:
     def _confirmations(self, step: BodyProgramStep) -> Iterator[tuple[str, str]]:
         """Yield the confirmation texts a step may have. The mode, and so the wording, can change during a run."""
         match self._profile.answers:
-            case Answers.ENGINE:
+            case "engine":
                 return
-            case Answers.UNION if step.confirmation.kind != "never":
+            case "union" if step.confirmation.kind != "never":
                 for confirmer, autonomy in product(get_args(Confirmer), AUTONOMIES):
                     yield _together([prompts.confirmation_slot(confirmer, autonomy)])
 
@@ -235,7 +235,7 @@ def _final(transcript: Transcript, profile: Profile) -> dict[str, Json]:
     """Return how the run ended. What it passed over is told here where no answer tells of it."""
     final = _without_fixes(transcript.final)
     match profile.answers:
-        case Answers.ENGINE if transcript.skipped:
+        case "engine" if transcript.skipped:
             return {**final, "skipped": list(transcript.skipped)}
         case _:
             return final

@@ -14,11 +14,12 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec import Struct
 
 from workrail_lint.base import files as base_files
 from workrail_lint.base.files import output_root, read_bytes, remove_file, sweep, sync_folder, write_atomically
@@ -42,8 +43,7 @@ _ATTEMPTS = 3
 _OPEN_REFUSES_LINKS = hasattr(os, "O_NOFOLLOW")
 
 
-@dataclass(frozen=True, slots=True)
-class GoldenKey:
+class GoldenKey(Struct, frozen=True):
     """One golden: the test that claims it, and its file, relative to pytest's root folder with `/`."""
 
     nodeid: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import Struct, field
 
 from workrail_lint.base.js import Json
 
@@ -24,8 +24,7 @@ class GoldenStatus(str, Enum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class GoldenRecord:
+class GoldenRecord(Struct, frozen=True):
     """One golden and what a test found. `new` is what it would become; empty where not even its metadata change."""
 
     path: str
@@ -42,8 +41,7 @@ class Span(NamedTuple):
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class InlineRecord:
+class InlineRecord(Struct, frozen=True):
     """One call of `run.match` in one test. `new` is the source text that would make it fit; empty where it fits."""
 
     path: str
@@ -61,8 +59,7 @@ class InlineRecord:
         return cls(path, Span(*span), GoldenStatus(status), digest, new)
 
 
-@dataclass(slots=True)
-class GoldensOfTest:
+class GoldensOfTest(Struct):
     """One test: whether all of it passed, and the goldens it claimed."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -91,8 +88,7 @@ class Mode(str, Enum):
     PRUNE = "prune"
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """The requested mode, and whether this run may write at all."""
 
     asked: Mode = Mode.CHECK

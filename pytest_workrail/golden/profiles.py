@@ -5,10 +5,9 @@ The choices are found by changing one at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Agent, answer_kind
@@ -30,8 +29,7 @@ _ANNOUNCED = Pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The run on the reference engine's terms, and on the design's."""
 
     reference: Run

@@ -12,12 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import Struct, field
 
 from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.golden import diff, encoding, files, inline, show
@@ -314,8 +314,7 @@ _MOST_NAMED = 20
 _INLINE = {GoldenStatus.MISSING: "missing", GoldenStatus.DIFFERS: "different"}
 
 
-@dataclass(slots=True)
-class Unused:
+class Unused(Struct):
     """Unused goldens by their paths, sorted; only the `removable` ones are surely nobody's.
 
     `idle` ones belong to tests that are there, passed, and looked at no golden: a test that loops over files and finds

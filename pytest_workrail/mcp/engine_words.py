@@ -28,8 +28,8 @@ TITLES: dict[ToolName, str] = {
 
 # What an accepted step is answered with, in the two forms of answers.
 ANSWERS: dict[Answers, str] = {
-    Answers.ENGINE: '- kind "ok": the step counts and `pending` is the next one; with isComplete the run is over.',
-    Answers.UNION: (
+    "engine": '- kind "ok": the step counts and `pending` is the next one; with isComplete the run is over.',
+    "union": (
         '- kind "step": the step counts and `pending` is the next one; `skipped` lists what was passed over.\n'
         '- kind "complete": the step counts and the run is over.'
     ),

@@ -16,7 +16,7 @@ from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.requests import Shape, ToolName
 from pytest_workrail.engine.protocol.text import error_text
 from pytest_workrail.mcp.engine_words import ANSWERS, INSTRUCTIONS, MEMBERS, TITLES, TOOLS
-from pytest_workrail.run.start import project_sources
+from pytest_workrail.run.project import project_sources
 from workrail_lint.api import check_text
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok

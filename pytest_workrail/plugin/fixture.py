@@ -23,8 +23,9 @@ from pytest_workrail.golden.plugin import check_golden, check_inline
 from pytest_workrail.golden.profiles import Comparison
 from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run import result
+from pytest_workrail.run.project import project_sources
 from pytest_workrail.run.result import Matcher, Run
-from pytest_workrail.run.start import Options, Script, Source, Sources, known_options, project_sources
+from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
 from pytest_workrail.sessions.recorded_session import RecordedSession, SessionUnusable, open_session
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow

@@ -33,7 +33,7 @@ from pytest_workrail.agents.agent import (
     Submit,
     Transcript,
 )
-from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
+from pytest_workrail.engine.core.profiles import profile_of
 from pytest_workrail.engine.model.ids import child_attempt, ref_of
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.protocol.requests import merged
@@ -399,10 +399,10 @@ class _RunDriver:
 
     def _engine_defects(self, exchanges: tuple[Exchange, ...]) -> tuple[EngineDefectMark, ...]:
         match self._profile.engine_defects:
-            case EngineDefects.MARK:
+            case "mark":
                 log = () if self._position is None else self._position.events
                 return mark_engine_defects(self._program.index, exchanges, self._sizes, log)
-            case EngineDefects.IGNORE:
+            case "ignore":
                 return ()
 
 

@@ -13,7 +13,7 @@ from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Selection, State, state_of
 from pytest_workrail.engine.core.outcomes import InterpreterError, LoopVariableUnset
-from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
@@ -201,15 +201,15 @@ class History:
     def _note_skipped(self, view: StepView, added: Sequence[Event], exchange: Exchange) -> None:
         """Record the steps that an advance passed over, from the log or, failing that, from the selection."""
         match view.profile.unset_condition:
-            case UnsetCondition.ASK:
+            case "ask":
                 traces = [event.data for event in added if isinstance(event, DecisionTraceAppended)]
                 self.pass_over(entry.to_wire() for trace in traces for entry in skipped_of(trace).entries)
-            case UnsetCondition.PASS_OVER if view.program.interpreter.has_conditions:
+            case "pass_over" if view.program.interpreter.has_conditions:
                 request: Any = read_continue(exchange.request).value
                 answer = Submit(None, request.submission.artifacts, request.context)
                 chosen = view.predict(answer, never_stop=view.preferences.never_stops)
                 self.tell(chosen, view.merged(request.context))
-            case UnsetCondition.PASS_OVER:
+            case "pass_over":
                 pass
 
     def tell(self, chosen: Ok[Selection] | Err[InterpreterError], context: Mapping[str, Any]) -> None:

@@ -1,10 +1,9 @@
-"""Running workflows: what a project compiles them with, who plays, and the options of a run."""
+"""Running workflows: how they are compiled, who plays, and the options of a run."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
@@ -26,29 +25,12 @@ from pytest_workrail.run.bench import preferences as preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run, exchange_lines
 from workrail_lint.base.js import Json
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import hint
 from workrail_lint.findings import Finding
-from workrail_lint.project.config import find_config
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.scenario_check import Sources as ProjectSources
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
-
-
-@lru_cache(maxsize=256)
-def project_sources(folder: str) -> Ok[ProjectSources] | Err[str]:
-    """Return what the configuration above a folder gives to its workflows: the same as on the command line."""
-    config = find_config(folder)
-    if isinstance(config, Err):
-        return config
-    catalog, routines, bindings = (_file(config.value.file(name)) for name in ("catalog", "routines", "bindings"))
-    return Ok(ProjectSources(catalog, routines, bindings))
-
-
-def _file(path: str | None) -> Path | None:
-    return None if path is None else Path(path)
-
 
 # A path, JSON text, a loaded document, or a workflow that is compiled already.
 Source: TypeAlias = "str | os.PathLike[str] | bytes | Mapping[str, Any] | CompiledWorkflow"

@@ -20,8 +20,8 @@ from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.golden.files import ENDING, SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden
 from pytest_workrail.run import start
+from pytest_workrail.run.project import project_sources
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, in_own_words, note_assertion
-from pytest_workrail.run.start import project_sources
 from pytest_workrail.scenarios.drivers import ScenarioFailure, play, transcript_lines
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err

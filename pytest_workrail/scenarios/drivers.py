@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.golden.files import SCENARIO_ENDING
@@ -142,8 +143,7 @@ def transcript_lines(run: Run) -> Sequence[str]:
     return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioDocument:
+class ScenarioDocument(Struct, frozen=True):
     """A scenario whose shape is right, and the members that all kinds have. `file` is its name in messages."""
 
     path: Path

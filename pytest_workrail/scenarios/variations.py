@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.scenarios.drivers import is_generated, is_untouched, redundant, stamped
@@ -24,8 +25,7 @@ _NAMED_GOALS = 3
 Content = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A run: its scenario with whatever it needed to hold together, the goals it showed, and what can be expected."""
 
     content: Content

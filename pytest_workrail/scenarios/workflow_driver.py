@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.agents import misbehaving
@@ -26,9 +26,8 @@ from pytest_workrail.agents.agent import (
     Rewind,
     Stop,
     Submit,
+    agents_by_kind,
 )
-from pytest_workrail.agents.correct import Auto
-from pytest_workrail.agents.misbehaving import Erratic, Stubborn
 from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.reasons import (
@@ -44,8 +43,8 @@ from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.history import blocker_codes
+from pytest_workrail.run.project import project_sources
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.start import project_sources
 from pytest_workrail.scenarios.drivers import (
     Fault,
     PlayedScenario,
@@ -73,7 +72,7 @@ from workrail_lint.systems.workrail.scenario_check import (
     scenario_profiles,
     workflow_findings,
 )
-from workrail_lint.systems.workrail.scenario_words import AgentKind, Behaviour, CallName, FaultKind
+from workrail_lint.systems.workrail.scenario_words import Behaviour, CallName, FaultKind
 from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
 
 _LONGEST = 300
@@ -83,6 +82,7 @@ _OF_GAPS = ("detail", "step", "severity", "summary")
 _OF_SKIPPED = ("step", "because", "variables")
 
 _TURNS = "/agent/turns"
+_DEFAULT_AGENT = {"kind": "auto"}
 _PROMISE_PLAYER = "pytest_workrail.explore.hostile_search:broken_promise"
 _TROUBLES: dict[HostTrouble, HostReason] = {
     HostTrouble.CONTEXT_BUDGET_EXCEEDED: ContextBudgetExceeded(),
@@ -235,8 +235,7 @@ def _excerpt(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A scenario that holds together, and the IR of its workflow. The shape of the scenario was checked."""
 
     scenario: dict[str, Any]
@@ -318,11 +317,11 @@ def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fau
 
 def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
     """Run the workflow of a scenario to its end, under its first profile unless another one is named."""
-    script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
+    agent, script = _agents(loaded)
     setup = _setup(loaded)
     if profile is not None:
         setup = replace(setup, profile=profile_of(profile).name)  # type: ignore[arg-type]  # from a closed set
-    run = drive(setup, _agent(loaded.scenario, script))
+    run = drive(setup, agent)
     return Played(run, "" if script is None else script.last_place)
 
 
@@ -339,8 +338,7 @@ def compare_scenario(path: Path) -> Comparison:
 
 def setup_and_agent(loaded: Loaded) -> tuple[Setup, Agent]:
     """Return what the run of a scenario starts with, and who plays it."""
-    script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
-    return _setup(loaded), _agent(loaded.scenario, script)
+    return _setup(loaded), _agents(loaded)[0]
 
 
 def _setup(loaded: Loaded) -> Setup:
@@ -363,39 +361,22 @@ def _first_profile(scenario: dict[str, Any]) -> ProfileName:
     return named
 
 
-def _script(scenario: dict[str, Any], workflow_id: str) -> Scripted | None:
-    """Return the turns that are written down, if any are, and who acts where none is."""
-    match scenario.get("agent"):
-        case {"kind": "scripted", "turns": turns}:
-            return Scripted(_turns(turns, workflow_id))
-        case {"kind": "auto", "turns": turns} if turns:
-            return Scripted(_turns(turns, workflow_id), Auto())
-        case _:
-            return None
-
-
-def _agent(scenario: dict[str, Any], script: Scripted | None) -> Agent:
-    plan, seed = scenario.get("agent"), scenario.get("seed", 0)
-    if plan is None:
-        return Auto()
-    kind = AgentKind(plan["kind"])
-    match kind:
-        case AgentKind.AUTO | AgentKind.SCRIPTED:
-            agent: Agent = script or Auto()
-        case AgentKind.STUBBORN:
-            agent = Stubborn(Behaviour(plan["does"]), plan.get("steps"))
-        case AgentKind.ERRATIC:
-            agent = Erratic(seed, plan.get("patience", 2))
-        case _:
-            assert_never(kind)
-    if not plan.get("faults"):
-        return agent
-
-    faults = [
-        misbehaving.Fault(FaultKind(each["fault"]), each.get("step"), each.get("visit"), each.get("rate", 1.0))
-        for each in plan["faults"]
-    ]
-    return misbehaving.Lossy(agent, faults, seed)
+def _agents(loaded: Loaded) -> tuple[Agent, Scripted | None]:
+    """Return who plays the run, and the part of it that plays turns, if any are written down."""
+    scenario = loaded.scenario
+    plan, seed = scenario.get("agent", _DEFAULT_AGENT), scenario.get("seed", 0)
+    agent = agents_by_kind()[plan["kind"]].from_plan(plan, seed)
+    script = None
+    if plan.get("turns"):
+        turns = _turns(plan["turns"], str(loaded.ir["workflowId"]))
+        agent = script = Scripted(turns, None if isinstance(agent, Scripted) else agent)
+    if plan.get("faults"):
+        faults = [
+            misbehaving.Fault(FaultKind(each["fault"]), each.get("step"), each.get("visit"), each.get("rate", 1.0))
+            for each in plan["faults"]
+        ]
+        agent = misbehaving.Lossy(agent, faults, seed)
+    return agent, script
 
 
 def _turns(turns: Sequence[dict[str, Any]], workflow_id: str) -> list[Turn]:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_workrail.engine.store.bundle import check
-from pytest_workrail.run.start import project_sources
+from pytest_workrail.run.project import project_sources
 from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES, SESSION_NAME, SESSIONS, DataFolder, FoundSession
 from pytest_workrail.sessions.session_log import SessionLog, trusted_log
 from workrail_lint.base.canonical import canonical_bytes

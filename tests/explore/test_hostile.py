@@ -317,7 +317,7 @@ def test_a_violation_is_written_as_a_scenario_that_fails_until_the_bug_is_gone(
 
 
 def test_the_promises_of_scenario_files_are_the_promises_of_the_search() -> None:
-    from workrail_lint.systems.workrail.scenario_words import PromiseName
+    from workrail_lint.systems.workrail.scenario import PromiseName
 
     assert [promise.value for promise in PromiseName] == list(PROMISES)
 

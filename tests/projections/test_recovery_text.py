@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import force_setattr
 from sample_sessions import Story
 
-from pytest_workrail.engine.core.profiles import Recap
 from pytest_workrail.engine.model.events import EdgeCreated, NodeOutputAppended, event_from
 from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER
 from pytest_workrail.engine.projections.session_facts import recovery_text
 
-OLDEST, NEWEST = Recap.OLDEST_FIRST_24K, Recap.NEWEST_FIRST_12K
+OLDEST, NEWEST = "oldest_first_24k", "newest_first_12k"
 BUDGET = {OLDEST: 24576, NEWEST: 12288}
 TIER = "\nOmitted 1 lower-priority tier due to budget constraints."
 CONTENT = "\nOmitted recovery content due to budget constraints."

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story, complete, running
 
-from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import NodeCreated, RunStarted
 from pytest_workrail.engine.projections.resume import (
@@ -154,7 +153,7 @@ def test_the_title_can_follow_the_lineage():
     story.prefer(tip, "guided")
     events = story.truth.events
     assert summarize(story.session_id, events).title == "elsewhere"
-    assert summarize(story.session_id, events, rewind_context=RewindContext.LINEAGE).title == "on the branch"
+    assert summarize(story.session_id, events, rewind_context="lineage").title == "on the branch"
 
 
 def test_the_snapshot_says_where_a_session_stands():

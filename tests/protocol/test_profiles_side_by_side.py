@@ -9,7 +9,7 @@ from msgspec import structs
 from protocol_bench import Bench, quiet, step, workflow
 
 from pytest_workrail.agents.agent import answer_kind
-from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, CapabilityDowngrade, Profile, RepeatedGaps
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
 
 LOOP_CONTROL = "wr.contracts.loop_control"
@@ -208,7 +208,7 @@ def test_an_odd_observation_is_a_warning() -> None:
 
 
 def test_an_odd_observation_that_the_step_asked_for_is_not_reported_twice() -> None:
-    profile = structs.replace(LOCKED, repeated_gaps=RepeatedGaps.RECORD)
+    profile = structs.replace(LOCKED, repeated_gaps="record")
     bench = Bench(BROWSING, profile=profile)
     bench.start(preferences=NEVER_STOP)
     bench.go("CT1", artifacts=[CLAIM | {"status": "perhaps"}])
@@ -218,10 +218,8 @@ def test_an_odd_observation_that_the_step_asked_for_is_not_reported_twice() -> N
     ]
 
 
-@pytest.mark.parametrize(
-    ("downgrade", "kind"), [(CapabilityDowngrade.BY_RISK_POLICY, "step"), (CapabilityDowngrade.NEVER, "blocked")]
-)
-def test_risk_policy_and_capability_reasons(downgrade: CapabilityDowngrade, kind: str) -> None:
+@pytest.mark.parametrize(("downgrade", "kind"), [("by_risk_policy", "step"), ("never", "blocked")])
+def test_risk_policy_and_capability_reasons(downgrade: str, kind: str) -> None:
     """@enforces risk-policy-guardrails
     @enforces profile-capability-downgrade
     """

@@ -18,49 +18,43 @@ def everywhere(original, **choices):
 @breaks("profile-loop-limit", at=PROFILE_OF)
 def limits_are_never_reported(original):
     """In both profiles a loop ends at its limit without a word."""
-    from pytest_workrail.engine.core.profiles import LoopLimit
 
-    return everywhere(original, loop_limit=LoopLimit.EXIT)
+    return everywhere(original, loop_limit="exit")
 
 
 @breaks("profile-loop-decision", at=PROFILE_OF)
 def decisions_are_always_assumed(original):
     """In both profiles a loop without a decision goes on."""
-    from pytest_workrail.engine.core.profiles import LoopDecision
 
-    return everywhere(original, loop_decision=LoopDecision.ASSUME_CONTINUE)
+    return everywhere(original, loop_decision="assume_continue")
 
 
 @breaks("profile-loop-id", at=PROFILE_OF)
 def any_loop_may_be_named(original):
     """In both profiles a decision may name any loop."""
-    from pytest_workrail.engine.core.profiles import LoopIdCheck
 
-    return everywhere(original, loop_id=LoopIdCheck.IGNORE)
+    return everywhere(original, loop_id="ignore")
 
 
 @breaks("profile-rewind-context", at=PROFILE_OF)
 def rewinds_keep_the_context(original):
     """In both profiles a node sees the newest context of its run."""
-    from pytest_workrail.engine.core.profiles import RewindContext
 
-    return everywhere(original, rewind_context=RewindContext.RUN)
+    return everywhere(original, rewind_context="run")
 
 
 @breaks("profile-recap", at=PROFILE_OF)
 def recaps_are_told_one_way(original):
     """In both profiles recovery text begins with the oldest notes."""
-    from pytest_workrail.engine.core.profiles import Recap
 
-    return everywhere(original, recap=Recap.OLDEST_FIRST_24K)
+    return everywhere(original, recap="oldest_first_24k")
 
 
 @breaks("profile-capabilities", at=PROFILE_OF)
 def capabilities_are_only_recorded(original):
     """In both profiles a required capability blocks nothing."""
-    from pytest_workrail.engine.core.profiles import Capabilities
 
-    return everywhere(original, capabilities=Capabilities.RECORD)
+    return everywhere(original, capabilities="record")
 
 
 @breaks("profile-capability-downgrade", at="pytest_workrail.engine.core.modes:decide")
@@ -79,25 +73,22 @@ def what_is_tolerated_is_not_told(original):
 @breaks("profile-confirmation", at=PROFILE_OF)
 def confirmations_are_only_announced(original):
     """In both profiles a missing person stops nobody."""
-    from pytest_workrail.engine.core.profiles import Confirmation
 
-    return everywhere(original, confirmation=Confirmation.INTENT_ONLY)
+    return everywhere(original, confirmation="intent_only")
 
 
 @breaks("profile-divergence", at=PROFILE_OF)
 def divergences_are_only_artifacts(original):
     """In both profiles leaving the path makes no event."""
-    from pytest_workrail.engine.core.profiles import Divergence
 
-    return everywhere(original, divergence=Divergence.ARTIFACT)
+    return everywhere(original, divergence="artifact")
 
 
 @breaks("profile-repeated-gaps", at=PROFILE_OF)
 def gaps_are_always_repeated(original):
     """In both profiles the same gap is recorded twice."""
-    from pytest_workrail.engine.core.profiles import RepeatedGaps
 
-    return everywhere(original, repeated_gaps=RepeatedGaps.RECORD)
+    return everywhere(original, repeated_gaps="record")
 
 
 @breaks("profile-never-stop-never-blocks", at="pytest_workrail.engine.core.modes:decide")

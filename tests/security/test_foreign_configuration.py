@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tables import for_each
 
-from pytest_workrail.run.start import project_sources
+from pytest_workrail.run.project import project_sources
 from workrail_lint.base.files import is_own
 from workrail_lint.base.git import find_repository
 from workrail_lint.base.result import Ok

@@ -166,7 +166,7 @@ def test_projections_do_not_notice_export_and_import(story):
     assert project_outputs(new) == project_outputs(old)
     assert project_gaps(new) == project_gaps(old)
     for node in story.run.nodes:
-        for policy in Recap:
+        for policy in get_args(Recap):
             texts = [recovery_text(events, story.run_id, node, policy=policy) for events in (old, new)]
             assert texts[0] == texts[1]
 

@@ -25,7 +25,7 @@ from pytest_workrail.engine.core.outcomes import (
     WrongLoopVariable,
     actual,
 )
-from pytest_workrail.engine.core.profiles import LoopDecision, LoopGate, LoopIdCheck, LoopLimit, LoopVariable, Profile
+from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame, LoopPosition, is_safe_id
 from pytest_workrail.engine.model.trace import IterationRef, LoopRef, TraceEntry
@@ -47,9 +47,9 @@ from workrail_lint.systems.workrail.model.workflow import Condition
 def body_of(loop: RepeatingStep, profile: Profile) -> Sequence[BodyProgramStep]:
     """Return the steps that a loop runs under a profile. The public engine has no gates."""
     match profile.loop_gate:
-        case LoopGate.RUN:
+        case "run":
             return loop.body
-        case LoopGate.LEAVE_OUT:
+        case "leave_out":
             return [step for step in loop.body if not step.is_gate]
 
 
@@ -106,9 +106,9 @@ def loop_control_issues(
     """Return the reasons why an artifact can't decide about this loop."""
     issues = pack.issues(artifact)
     match check:
-        case LoopIdCheck.IGNORE:
+        case "ignore":
             return issues
-        case LoopIdCheck.MATCH:
+        case "match":
             return issues + _loop_id_issues(artifact, loop_id)
 
 
@@ -264,7 +264,7 @@ class LoopKernel:
     def _after_body(self, following: int) -> Move | InterpreterError:
         plan = self._plan
         at_limit = following >= plan.max_iterations
-        if at_limit and self._profile.loop_limit is LoopLimit.EXIT:
+        if at_limit and self._profile.loop_limit == "exit":
             return Exit()
         enters = self._enters(following, ends_iteration=True)
         if isinstance(enters, MissingLoopControl | InvalidLoopControl | LoopUnset):
@@ -397,9 +397,9 @@ class LoopKernel:
 
     def _asks_for(self, variable: str) -> bool:
         match self._profile.loop_variable:
-            case LoopVariable.REFUSE:
+            case "refuse":
                 return False
-            case LoopVariable.ASK:
+            case "ask":
                 return variable not in self._context
 
     def _reads_members(self) -> bool:
@@ -417,7 +417,7 @@ class LoopKernel:
         plan = self._plan
         reading = read_loop_control(self._artifacts, plan.pack, plan.loop_id, self._profile.loop_id)
         self._record_reading(reading, iteration)
-        required = ends_iteration and self._profile.loop_decision is LoopDecision.REQUIRE
+        required = ends_iteration and self._profile.loop_decision == "require"
         outcome: bool | MissingLoopControl | InvalidLoopControl
         match reading:
             case Decided(goes_on):

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context, is_met
-from pytest_workrail.engine.core.profiles import CapabilityDowngrade, Confirmation, Profile
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.blockers import Gap
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, Reason, UserOnlyDependency
 from pytest_workrail.engine.model.words import AUTONOMIES, RISK_POLICIES, GateKind, Preferences, RiskPolicy
@@ -44,9 +44,9 @@ def decide(reasons: Sequence[Reason], preferences: Preferences, profile: Profile
 
 def _is_tolerated(reason: Reason, policy: RiskPolicy, profile: Profile) -> bool:
     match profile.capability_downgrade:
-        case CapabilityDowngrade.NEVER:
+        case "never":
             return False
-        case CapabilityDowngrade.BY_RISK_POLICY:
+        case "by_risk_policy":
             if isinstance(reason, CapabilityUnknown):
                 return policy != "conservative"
             return isinstance(reason, CapabilityUnavailable) and policy == "aggressive"
@@ -129,9 +129,9 @@ def is_autonomous(context: Context) -> bool:
 def _stops_for_person(step: ProgramStep, context: Context, preferences: Preferences, profile: Profile) -> bool:
     """Whether the missing person is a reason of its own. In a guided run the person is there: advancing is agreeing."""
     match profile.confirmation:
-        case Confirmation.INTENT_ONLY:
+        case "intent_only":
             return False
-        case Confirmation.USER_DEPENDENCY:
+        case "user_dependency":
             return preferences.autonomy != "guided" and needs_person(step, context)
 
 
@@ -156,16 +156,16 @@ def reports_confirmation(step: ProgramStep, context: Context, profile: Profile) 
     if step.type != "parallel":
         return required_gate(step, context) is not None
     match profile.confirmation:
-        case Confirmation.INTENT_ONLY:
+        case "intent_only":
             return False
-        case Confirmation.USER_DEPENDENCY:
+        case "user_dependency":
             return needs_person(step, context)
 
 
 def waits_for_confirmation(requires_confirmation: bool, preferences: Preferences, profile: Profile) -> bool:
     """Whether the agent is told to wait for a person before it goes on with the pending step."""
     match profile.confirmation:
-        case Confirmation.INTENT_ONLY:
+        case "intent_only":
             return requires_confirmation
-        case Confirmation.USER_DEPENDENCY:
+        case "user_dependency":
             return requires_confirmation and not preferences.never_stops

@@ -5,133 +5,22 @@ Code asks a profile for its choice and never for its name, so this is the only p
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from workrail_lint.base.suggest import hint
 
-
-class LoopLimit(str, Enum):
-    """The effect of a loop that would go beyond `maxIterations`."""
-
-    EXIT = "exit"
-    REPORT = "report"
-
-
-class LoopDecision(str, Enum):
-    """The behaviour of a loop when the decision that drives it was not submitted."""
-
-    ASSUME_CONTINUE = "assume_continue"
-    REQUIRE = "require"
-
-
-class LoopIdCheck(str, Enum):
-    """Whether the `loopId` of a decision must name the loop it is taken for."""
-
-    IGNORE = "ignore"
-    MATCH = "match"
-
-
-class LoopGate(str, Enum):
-    """Whether a loop runs the decision step that the compiler added to it."""
-
-    LEAVE_OUT = "leave_out"
-    RUN = "run"
-
-
-class LoopBanner(str, Enum):
-    """The number of passes in the banner of a loop whose body is named by id."""
-
-    AS_ENGINE = "as_engine"
-    FULL = "full"
-
-
-class RewindContext(str, Enum):
-    """Which context an older node sees."""
-
-    RUN = "run"
-    LINEAGE = "lineage"
-
-
-class Recap(str, Enum):
-    """How recovery text keeps its budget."""
-
-    OLDEST_FIRST_24K = "oldest_first_24k"
-    NEWEST_FIRST_12K = "newest_first_12k"
-
-
-class Capabilities(str, Enum):
-    """The treatment of a required capability."""
-
-    RECORD = "record"
-    ENFORCE = "enforce"
-
-
-class CapabilityDowngrade(str, Enum):
-    """Whether a tolerant risk policy turns a capability reason into a warning."""
-
-    BY_RISK_POLICY = "by_risk_policy"
-    NEVER = "never"
-
-
-class Confirmation(str, Enum):
-    """The meaning of a confirmation by a person in an autonomous run."""
-
-    INTENT_ONLY = "intent_only"
-    USER_DEPENDENCY = "user_dependency"
-
-
-class Divergence(str, Enum):
-    """The treatment of a divergence artifact."""
-
-    ARTIFACT = "artifact"
-    EVENT = "event"
-
-
-class RepeatedGaps(str, Enum):
-    """Whether one advance records a gap twice that says the same."""
-
-    RECORD = "record"
-    ONCE = "once"
-
-
-class EngineDefects(str, Enum):
-    """Whether a run marks where the public engine would have failed or answered differently."""
-
-    MARK = "mark"
-    IGNORE = "ignore"
-
-
-class UnsetCondition(str, Enum):
-    """The behaviour of a run that would end although steps wait for unset variables."""
-
-    PASS_OVER = "pass_over"
-    ASK = "ask"
-
-
-class LoopVariable(str, Enum):
-    """The behaviour of a loop whose variable is not set."""
-
-    REFUSE = "refuse"
-    ASK = "ask"
-
-
-class Answers(str, Enum):
-    """The form of answers: the engine's own, or a union of kinds whose texts say what their data says."""
-
-    ENGINE = "engine"
-    UNION = "union"
-
-
-class CriteriaText(str, Enum):
-    """Which criteria of a step its prompt shows."""
-
-    COMPOSITION_ONLY = "composition_only"
-    ALL = "all"
-
-
+# Whether the `loopId` of a decision must name the loop it is taken for.
+LoopIdCheck: TypeAlias = Literal["ignore", "match"]
+# Which context an older node sees.
+RewindContext: TypeAlias = Literal["run", "lineage"]
+# How recovery text keeps its budget.
+Recap: TypeAlias = Literal["oldest_first_24k", "newest_first_12k"]
+# The form of answers: the engine's own, or a union of kinds whose texts say what their data says.
+Answers: TypeAlias = Literal["engine", "union"]
+# Which criteria of a step its prompt shows.
+CriteriaText: TypeAlias = Literal["composition_only", "all"]
 ProfileName: TypeAlias = Literal["reference", "locked"]
 
 
@@ -139,65 +28,77 @@ class Profile(Struct, frozen=True):
     """One choice for every question."""
 
     name: ProfileName
-    loop_limit: LoopLimit
-    loop_decision: LoopDecision
+    # The effect of a loop that would go beyond `maxIterations`.
+    loop_limit: Literal["exit", "report"]
+    # The behaviour of a loop when the decision that drives it was not submitted.
+    loop_decision: Literal["assume_continue", "require"]
     loop_id: LoopIdCheck
-    loop_gate: LoopGate
-    loop_banner: LoopBanner
+    # Whether a loop runs the decision step that the compiler added to it.
+    loop_gate: Literal["leave_out", "run"]
+    # The number of passes in the banner of a loop whose body is named by id.
+    loop_banner: Literal["as_engine", "full"]
     rewind_context: RewindContext
     recap: Recap
-    capabilities: Capabilities
-    capability_downgrade: CapabilityDowngrade
-    confirmation: Confirmation
-    divergence: Divergence
-    repeated_gaps: RepeatedGaps
-    engine_defects: EngineDefects
-    unset_condition: UnsetCondition
-    loop_variable: LoopVariable
+    # The treatment of a required capability.
+    capabilities: Literal["record", "enforce"]
+    # Whether a tolerant risk policy turns a capability reason into a warning.
+    capability_downgrade: Literal["by_risk_policy", "never"]
+    # The meaning of a confirmation by a person in an autonomous run.
+    confirmation: Literal["intent_only", "user_dependency"]
+    # The treatment of a divergence artifact.
+    divergence: Literal["artifact", "event"]
+    # Whether one advance records a gap twice that says the same.
+    repeated_gaps: Literal["record", "once"]
+    # Whether a run marks where the public engine would have failed or answered differently.
+    engine_defects: Literal["mark", "ignore"]
+    # The behaviour of a run that would end although steps wait for unset variables.
+    unset_condition: Literal["pass_over", "ask"]
+    # The behaviour of a loop whose variable is not set.
+    loop_variable: Literal["refuse", "ask"]
     answers: Answers
     criteria_text: CriteriaText
 
 
 REFERENCE = Profile(
     name="reference",
-    loop_limit=LoopLimit.EXIT,
-    loop_decision=LoopDecision.ASSUME_CONTINUE,
-    loop_id=LoopIdCheck.IGNORE,
-    loop_gate=LoopGate.LEAVE_OUT,
-    loop_banner=LoopBanner.AS_ENGINE,
-    rewind_context=RewindContext.RUN,
-    recap=Recap.OLDEST_FIRST_24K,
-    capabilities=Capabilities.RECORD,
-    capability_downgrade=CapabilityDowngrade.BY_RISK_POLICY,
-    confirmation=Confirmation.INTENT_ONLY,
-    divergence=Divergence.ARTIFACT,
-    repeated_gaps=RepeatedGaps.RECORD,
-    engine_defects=EngineDefects.MARK,
-    unset_condition=UnsetCondition.PASS_OVER,
-    loop_variable=LoopVariable.REFUSE,
-    answers=Answers.ENGINE,
-    criteria_text=CriteriaText.COMPOSITION_ONLY,
+    loop_limit="exit",
+    loop_decision="assume_continue",
+    loop_id="ignore",
+    loop_gate="leave_out",
+    loop_banner="as_engine",
+    rewind_context="run",
+    recap="oldest_first_24k",
+    capabilities="record",
+    capability_downgrade="by_risk_policy",
+    confirmation="intent_only",
+    divergence="artifact",
+    repeated_gaps="record",
+    engine_defects="mark",
+    unset_condition="pass_over",
+    loop_variable="refuse",
+    answers="engine",
+    criteria_text="composition_only",
 )
 LOCKED = Profile(
     name="locked",
-    loop_limit=LoopLimit.REPORT,
-    loop_decision=LoopDecision.REQUIRE,
-    loop_id=LoopIdCheck.MATCH,
-    loop_gate=LoopGate.RUN,
-    loop_banner=LoopBanner.FULL,
-    rewind_context=RewindContext.LINEAGE,
-    recap=Recap.NEWEST_FIRST_12K,
-    capabilities=Capabilities.ENFORCE,
+    loop_limit="report",
+    loop_decision="require",
+    loop_id="match",
+    loop_gate="run",
+    loop_banner="full",
+    rewind_context="lineage",
+    recap="newest_first_12k",
+    capabilities="enforce",
     # The worked examples of the profile let the risk policy downgrade, so the choice is the same here.
-    capability_downgrade=CapabilityDowngrade.BY_RISK_POLICY,
-    confirmation=Confirmation.USER_DEPENDENCY,
-    divergence=Divergence.EVENT,
-    repeated_gaps=RepeatedGaps.ONCE,
-    engine_defects=EngineDefects.IGNORE,
-    unset_condition=UnsetCondition.ASK,
-    loop_variable=LoopVariable.ASK,
-    answers=Answers.UNION,
-    criteria_text=CriteriaText.ALL,
+    capability_downgrade="by_risk_policy",
+    confirmation="user_dependency",
+    divergence="event",
+    repeated_gaps="once",
+    engine_defects="ignore",
+    unset_condition="ask",
+    loop_variable="ask",
+    answers="union",
+    criteria_text="all",
 )
 PROFILES: dict[ProfileName, Profile] = {"reference": REFERENCE, "locked": LOCKED}
 

@@ -18,7 +18,7 @@ from pytest_workrail.engine.core.criteria import criteria_lines, requirement
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack, IrIndex, functions_block
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Confirmer, confirmed_by, reports_confirmation, required_gate
-from pytest_workrail.engine.core.profiles import Answers, CriteriaText, LoopBanner, LoopIdCheck, Profile
+from pytest_workrail.engine.core.profiles import CriteriaText, Profile
 from pytest_workrail.engine.model.step_keys import LoopPath, StepInstance, collated
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Autonomy, GateKind, Preferences
 from workrail_lint.base import js
@@ -33,7 +33,7 @@ def fixed_members(step: ProgramStep, loop_id: str | None, profile: Profile) -> d
     fixed: dict[str, str] = {}
     if step.probed_capability is not None:
         fixed["capability"] = step.probed_capability
-    if step.decides_loop and loop_id is not None and profile.loop_id is LoopIdCheck.MATCH:
+    if step.decides_loop and loop_id is not None and profile.loop_id == "match":
         fixed["loopId"] = loop_id
     return fixed
 
@@ -198,9 +198,9 @@ class PromptPart(Struct, frozen=True):
 def banner_limit(loop: RepeatingStep, profile: Profile) -> float | None:
     """Return the number of passes that a loop's banner names, if it names one."""
     match profile.loop_banner:
-        case LoopBanner.AS_ENGINE:
+        case "as_engine":
             return None if loop.body_ref is not None else loop.loop.max_iterations
-        case LoopBanner.FULL:
+        case "full":
             return loop.loop.max_iterations
 
 
@@ -243,17 +243,17 @@ def _scope(iteration: int, limit: int | float | None) -> str:
 
 
 def requirements_slot(
-    criteria: object, style: PromptStyle, text_style: CriteriaText = CriteriaText.COMPOSITION_ONLY
+    criteria: object, style: PromptStyle, text_style: CriteriaText = "composition_only"
 ) -> PromptPart | None:
     """The author's prose criteria, as far as they can be said in one line each."""
     if criteria is None:
         return None
 
     match text_style:
-        case CriteriaText.COMPOSITION_ONLY:
+        case "composition_only":
             lines = [line for rule in _stated_rules(criteria) if (line := requirement(rule)) is not None]
             lines = lines[:_MAX_REQUIREMENTS]
-        case CriteriaText.ALL:
+        case "all":
             lines = criteria_lines(criteria)
     return _bulleted(Slot.REQS, "**OUTPUT REQUIREMENTS:**", lines, style)
 
@@ -577,7 +577,7 @@ class PromptRenderer:
         else:
             parts = self._step_parts(step, instance, loop, context, situation)
         confirmer = confirmed_by(step, context)
-        tells = self._profile.answers is Answers.UNION
+        tells = self._profile.answers == "union"
         if tells:
             parts.append(confirmation_slot(confirmer, situation.preferences.autonomy))
         if situation.recovery is not None:

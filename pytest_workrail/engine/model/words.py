@@ -62,15 +62,6 @@ BlockerCode: TypeAlias = Literal[
 TraceKind: TypeAlias = Literal[
     "selected_next_step", "evaluated_condition", "entered_loop", "exited_loop", "detected_non_tip_advance"
 ]
-# Kinds that hosts of the reference engine write for their own telemetry. Read, never written.
-HostKind: TypeAlias = Literal[
-    "delivery_recorded",
-    "review_draft_submitted",
-    "usage_recorded",
-    "token_checkpoint",
-    "git_start_recorded",
-    "git_metrics_recorded",
-]
 
 METRICS_OUTCOMES = ("success", "partial", "abandoned", "error")
 # Context keys that a JavaScript reader of the log would take for something else.

@@ -306,7 +306,7 @@ def summarize(
     events: Log,
     *,
     modified_ms: int | None = None,
-    rewind_context: RewindContext = RewindContext.RUN,
+    rewind_context: RewindContext = "run",
 ) -> SessionSummary | None:
     """The summary of a session's most recent run; None for a session without one.
 

@@ -356,9 +356,9 @@ class Lineage:
 def node_context(events: Log, run: Run, node: NodeId, rewind_context: RewindContext) -> dict[str, object] | None:
     """The context a node sees: the newest of its run, or the one of its own past, as the profile chooses."""
     match rewind_context:
-        case RewindContext.RUN:
+        case "run":
             return run_context(events, run.run_id)
-        case RewindContext.LINEAGE:
+        case "lineage":
             return Lineage(events, run, node).context()
 
 
@@ -502,7 +502,7 @@ def recovery_text(
     node: NodeId,
     *,
     functions: str = "",
-    policy: profiles.Recap = profiles.Recap.OLDEST_FIRST_24K,
+    policy: profiles.Recap = "oldest_first_24k",
 ) -> str:
     """The recovery text of a node; empty when there is nothing to tell.
 
@@ -520,9 +520,9 @@ def recovery_text(
         return "(Recovery context unavailable due to outputs projection failure)"
     sections = _sections(run, node, outputs.value, functions)
     match policy:
-        case profiles.Recap.OLDEST_FIRST_24K:
+        case "oldest_first_24k":
             return _fit_oldest_first(sections, 24576)
-        case profiles.Recap.NEWEST_FIRST_12K:
+        case "newest_first_12k":
             turned = [replace(section, recaps=section.recaps[::-1]) for section in sections]
             return _fit_newest_first(turned, 12288)
 

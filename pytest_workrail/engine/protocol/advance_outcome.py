@@ -42,14 +42,7 @@ from pytest_workrail.engine.core.outputs import (
     observations,
 )
 from pytest_workrail.engine.core.profiles import (
-    Capabilities,
-    Confirmation,
-    Divergence,
-    LoopDecision,
-    LoopVariable,
     Profile,
-    RepeatedGaps,
-    UnsetCondition,
 )
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model import keys
@@ -139,7 +132,7 @@ NO_QUESTIONS = Questions()
 def asks_questions(profile: Profile) -> bool:
     """Whether a profile asks any. Where it asks none, a stored question is a plain block."""
     match profile.unset_condition, profile.loop_variable:
-        case UnsetCondition.PASS_OVER, LoopVariable.REFUSE:
+        case "pass_over", "refuse":
             return False
         case _:
             return True
@@ -344,18 +337,18 @@ def _proceed(
 def _kept(gaps: Sequence[Gap], profile: Profile) -> set[int]:
     """The gaps to record, by identity: two that say the same are still two."""
     match profile.repeated_gaps:
-        case RepeatedGaps.RECORD:
+        case "record":
             return set(map(id, gaps))
-        case RepeatedGaps.ONCE:
+        case "once":
             return set(map(id, distinct_gaps(gaps)))
 
 
 def _question(attempted: AdvanceAttempt, selection: Selection, profile: Profile) -> Question | None:
     """Return the question to ask before the run completes. An answer to a question decides, so it raises no other."""
     match profile.unset_condition:
-        case UnsetCondition.PASS_OVER:
+        case "pass_over":
             return None
-        case UnsetCondition.ASK:
+        case "ask":
             if attempted.questions.in_chain or not selection.is_complete:
                 return None
             context = attempted.context
@@ -397,9 +390,9 @@ def missing_context(error: MissingContext, where: str, profile: Profile) -> Tool
     """A loop can't be decided because a variable is not there. Supplying it helps."""
     advice = f"Set the variable that loop '{error.loop_id}' needs in {where}; nothing was written."
     match profile.loop_variable:
-        case LoopVariable.REFUSE:
+        case "refuse":
             return precondition(error.message, advice)
-        case LoopVariable.ASK:
+        case "ask":
             facts: dict[str, Json] = {"kind": "loop_variable_invalid", "loopId": error.loop_id}
             if error.wrong is not None:
                 wrong = error.wrong
@@ -421,14 +414,14 @@ def _reports(attempted: AdvanceAttempt, profile: Profile) -> Reports:
     diverged, odd_divergences = divergences(artifacts, program.report_pack(DIVERGENCE))
     odd: list[tuple[int, str]] = []
     match profile.capabilities:
-        case Capabilities.RECORD:
+        case "record":
             pass
-        case Capabilities.ENFORCE:
+        case "enforce":
             odd += [(place, CAPABILITY_OBSERVATION) for place in odd_observations]
     match profile.divergence:
-        case Divergence.ARTIFACT:
+        case "artifact":
             diverged = ()
-        case Divergence.EVENT:
+        case "event":
             odd += [(place, DIVERGENCE) for place in odd_divergences]
     asked = None if step.contract is None else step.contract.ref
     return Reports(observed, diverged, tuple(ref for _, ref in sorted(odd) if ref != asked))
@@ -436,9 +429,9 @@ def _reports(attempted: AdvanceAttempt, profile: Profile) -> Reports:
 
 def _capability_reasons(attempted: AdvanceAttempt, reports: Reports, profile: Profile) -> Sequence[Reason]:
     match profile.capabilities:
-        case Capabilities.RECORD:
+        case "record":
             return ()
-        case Capabilities.ENFORCE:
+        case "enforce":
             position = attempted.position
             program = position.program.definition
             if not program.required_capabilities:
@@ -461,9 +454,9 @@ def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
 
 def _dependency_reasons(attempted: AdvanceAttempt, profile: Profile) -> Sequence[Reason]:
     match profile.confirmation:
-        case Confirmation.INTENT_ONLY:
+        case "intent_only":
             return ()
-        case Confirmation.USER_DEPENDENCY:
+        case "user_dependency":
             approval = approval_reason(attempted.step, _render_context(attempted), attempted.preferences, profile)
             return (*(() if approval is None else (approval,)), *attempted.dependencies)
 
@@ -471,7 +464,7 @@ def _dependency_reasons(attempted: AdvanceAttempt, profile: Profile) -> Sequence
 def decides_together(profile: Profile) -> bool:
     """Whether artifacts of earlier steps of an iteration count when its loop is decided."""
     match profile.loop_decision:
-        case LoopDecision.ASSUME_CONTINUE:
+        case "assume_continue":
             return False
-        case LoopDecision.REQUIRE:
+        case "require":
             return True

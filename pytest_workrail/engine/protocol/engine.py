@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from pytest_workrail.engine.core.criteria import TIME_LIMIT_SECONDS
-from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompts import PromptStyle
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import (
@@ -273,16 +273,16 @@ class Engine:
     def _disclosed(self, response: Response) -> Response:
         """The answer of a tool that is about no step, in the form the profile wants."""
         match self.profile.answers, response:
-            case Answers.UNION, CheckpointSet() | Listing():
+            case "union", CheckpointSet() | Listing():
                 return structs.replace(response, disclosure=Disclosure(response.workflow_id))
             case _:
                 return response
 
     def _named(self, error: ToolError) -> ToolError:
         match self.profile.answers:
-            case Answers.ENGINE:
+            case "engine":
                 return error
-            case Answers.UNION:
+            case "union":
                 return structs.replace(error, kind="error")
 
     def _continue(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:

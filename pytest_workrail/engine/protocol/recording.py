@@ -21,7 +21,7 @@ from pytest_workrail.engine.core.outputs import (
     stored_notes,
     stored_validation,
 )
-from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import FixContext, fixed_members
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
@@ -315,11 +315,11 @@ def trace_data(
         return None
     skipped: SkippedList | None = None
     match profile.unset_condition:
-        case UnsetCondition.PASS_OVER:
+        case "pass_over":
             pass
-        case UnsetCondition.ASK if passed:
+        case "ask" if passed:
             skipped = skipped_list(passed, context)
-        case UnsetCondition.ASK:
+        case "ask":
             pass
     if skipped is None:
         return DecisionTraceData(keys.trace_id(attempt), tuple(trace))

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_workrail.engine.core.profiles import Answers, Profile
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import AdvancedOutcome, AdvanceRecorded, EdgeCreated
 from pytest_workrail.engine.model.ids import AttemptId, IdMint, NodeId, WorkflowRef, child_attempt, ref_of
@@ -90,9 +90,9 @@ def _gate_reached(
         return token
     kind = "coordinator_eval" if gate.gate_kind == "confirmation_required" else gate.gate_kind
     match response_format.profile.answers:
-        case Answers.ENGINE:
+        case "engine":
             return Ok(GateReached(token.value, gate.step_id, kind))
-        case Answers.UNION:
+        case "union":
             step = progress(response_format, position, None)
             return step if isinstance(step, Err) else Ok(GateReached(token.value, gate.step_id, kind, step.value))
 
@@ -155,9 +155,9 @@ def _block(position: NodePosition, profile: Profile) -> RetryableBlock | Termina
     """The block of a blocked node, where the profile tells of it. A checkpoint below it can be advanced from."""
     state = position.snapshot.state
     match profile.answers:
-        case Answers.ENGINE:
+        case "engine":
             return None
-        case Answers.UNION:
+        case "union":
             is_own = position.node.kind == "blocked_attempt"
             return state.blocked if is_own and isinstance(state, BlockedState) else None
 

@@ -24,7 +24,7 @@ from pytest_workrail.engine.core.outcomes import (
     Passed,
     skipped_list,
 )
-from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import (
     AutonomyChange,
@@ -214,9 +214,9 @@ def _no_first_step(
 ) -> ToolError:
     message = f"Workflow {request.workflow_id} has no step that can run with this context."
     match profile.unset_condition:
-        case UnsetCondition.PASS_OVER:
+        case "pass_over":
             return precondition(message, "Set what the conditions of its steps ask for in `initialContext`.")
-        case UnsetCondition.ASK:
+        case "ask":
             question = find_question(selection, context, frozenset(), select) or _loop_left(selection, context)
             if question is not None:
                 return _asks(message, question, selection.passed, request, context)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from pytest_workrail.engine.core.modes import beyond_recommendation, waits_for_confirmation
-from pytest_workrail.engine.core.profiles import Answers, Profile
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import PendingStep, PromptStyle, Situation
 from pytest_workrail.engine.model.events import Log
 from pytest_workrail.engine.model.ids import AttemptId, NodeId
@@ -141,9 +141,9 @@ def progress(
 
 def _disclosure(response_format: ResponseFormat, position: NodePosition, preferences: Preferences) -> Disclosure | None:
     match response_format.profile.answers:
-        case Answers.ENGINE:
+        case "engine":
             return None
-        case Answers.UNION:
+        case "union":
             ir = position.program.ir
             skipped = skipped_before(
                 position.events, position.run, position.node.node_id, of_question=bool(_asked_for(position))
@@ -216,9 +216,9 @@ def attempt_token(
 
 def _patch(response_format: ResponseFormat, position: NodePosition) -> dict[str, Json] | None:
     match response_format.profile.answers:
-        case Answers.ENGINE:
+        case "engine":
             return None
-        case Answers.UNION:
+        case "union":
             return question_patch(position.snapshot)
 
 

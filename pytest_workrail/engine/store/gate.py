@@ -173,7 +173,7 @@ class Gate:
 
 
 def healthy_summaries(
-    stores: Stores, *, rewind_context: RewindContext = RewindContext.RUN
+    stores: Stores, *, rewind_context: RewindContext = "run"
 ) -> Ok[list[SessionSummary]] | Err[StoreError]:
     """The most recent healthy sessions. One that can't be read is passed over, not an error."""
     entries = stores.sessions.list_sessions()

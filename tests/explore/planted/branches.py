@@ -8,7 +8,6 @@ from changed import replace
 
 from planted.bug import NEVER, Patch, bug
 from pytest_workrail.engine.core.modes import Block, Proceed
-from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.model.events import ContextSetData
 from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes, Reason
 from pytest_workrail.engine.projections import dag, session_facts
@@ -71,7 +70,7 @@ def other_branches_count() -> list[Patch]:
     sound = session_facts.node_context
 
     def everywhere(events: Any, run: Any, node: Any, choice: Any) -> Any:
-        return sound(events, run, node, RewindContext.RUN)
+        return sound(events, run, node, "run")
 
     return [(sessions, "node_context", everywhere), (history, "node_context", everywhere)]
 
