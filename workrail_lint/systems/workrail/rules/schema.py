@@ -395,7 +395,10 @@ def _meant_condition(text: str) -> dict[str, Any] | None:
 
 def _is_valid(meant: Any, violation: Violation, member: str) -> bool:
     """Return whether a value breaks nothing at its place; objects are written in a form that is known to be right."""
-    return member in _CONDITIONS or member in _OBJECTS or not compile_schema(violation.schema).violations(meant)
+    if member in _CONDITIONS or member in _OBJECTS:
+        return True
+    is_item = member.isdecimal()  # an item may have to differ from the others
+    return not is_item and not compile_schema(violation.schema).violations(meant)
 
 
 def _as_code(value: Any) -> str:
