@@ -11,7 +11,7 @@ from typing import Any
 from workrail_lint import check_text
 from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
-from workrail_lint.documents.operations import Remove
+from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.pointer import resolve
 from workrail_lint.findings import Finding, Phase, Severity
 
@@ -79,7 +79,7 @@ def _lost(finding: Finding, before: JsonDocument, after: JsonDocument) -> list[s
         return []
     said = f"{finding.message} {finding.fix.title}"
     if finding.fix.title.startswith("remove "):
-        removed = [each for each in finding.fix.operations if isinstance(each, Remove)]
+        removed = [each for each in finding.fix.operations if isinstance(each, Remove | Replace)]
         said += " ".join(string for each in removed for string in _strings(resolve(before.value, each.pointer)))
     left = "".join(WORD.findall(" ".join(_strings(after.value))))  # an invisible character may have cut a word in two
     words = (WORD.findall(string) for string in _strings(before.value))

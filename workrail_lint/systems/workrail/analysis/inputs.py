@@ -48,7 +48,7 @@ class Input(NamedTuple):
 
 
 class Declaring(Protocol):
-    """What declares inputs: a workflow or its compiled form."""
+    """A workflow or its compiled form, whose texts declare inputs."""
 
     @property
     def preconditions(self) -> Sequence[str]: ...

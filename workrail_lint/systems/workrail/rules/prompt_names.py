@@ -43,7 +43,7 @@ class _FileUse(NamedTuple):
 
     name: str  # without its folder
     phrase: Phrase
-    index: int  # of the step
+    position: int  # of the step
     is_written: bool
 
 
@@ -70,9 +70,9 @@ class DeliverableNameDiffers(WorkflowRule):
             unused = [
                 other
                 for other in written
-                if other.index < use.index
+                if other.position < use.position
                 and other.name.rpartition(".")[2] == use.name.rpartition(".")[2]
-                and not any(later.name == other.name and later.index > other.index for later in uses)
+                and not any(later.name == other.name and later.position > other.position for later in uses)
             ]
             if unused:
                 other = unused[-1]

@@ -590,10 +590,12 @@ class ContextTokenExpression(WorkflowRule):
             if (name := js.trim(match[1])) and not _PATH.fullmatch(name)
         ]
         if odd:
-            shown = dict.fromkeys(odd)
-            first = ", ".join(map(excerpt, list(shown)[:_SHOWN_TOKENS]))
+            expressions = dict.fromkeys(odd)
+            first = ", ".join(map(excerpt, list(expressions)[:_SHOWN_TOKENS]))
             more = (
-                f" and {counted(len(shown) - _SHOWN_TOKENS, 'other expression')}" if len(shown) > _SHOWN_TOKENS else ""
+                f" and {counted(len(expressions) - _SHOWN_TOKENS, 'other expression')}"
+                if len(expressions) > _SHOWN_TOKENS
+                else ""
             )
             report(
                 text.pointer,

@@ -444,6 +444,7 @@ class ExtensionPointUnused(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         points = [point for point in workflow.model.extension_points if "slotId" in point]
+        slots = [point.slot_id for point in points]
         texts = [text.text for step in workflow.all_steps for text in step.texts]
         tokens = [match[1] for text in texts for match in TOKEN.finditer(text)]
         called = list(self._called_prompts(workflow))
@@ -470,7 +471,7 @@ class ExtensionPointUnused(WorkflowRule):
                 f"no prompt uses the slot {quoted(slot)}; {advice}",
                 # A token that means the slot must be corrected, and needs the declaration.
                 fix=unsafe(f"remove the extension point {quoted(slot)}", Remove(place))
-                if all_understood and not strays and not meant
+                if all_understood and not strays and not meant and slots.count(slot) == 1
                 else None,
             )
 

@@ -18,7 +18,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NumberLexeme
 from workrail_lint.documents.operations import Remove, Rename, Replace, Respell
-from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.schema.engine import Violation, compile_schema
 from workrail_lint.documents.schema.messages import did_you_mean, message_of, nearest_member, shown
 from workrail_lint.findings import Finding, Fix, Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
@@ -368,6 +368,14 @@ def _meant_condition(text: str) -> dict[str, Any] | None:
     return {"var": name, _OPERATORS[operator]: value} if is_number or not needs_number else None
 
 
+def _is_valid(meant: Any, violation: Violation, member: str) -> bool:
+    """Return whether a value breaks nothing at its place; objects are written in a form that is known to be right."""
+    if member in _CONDITIONS or member in _OBJECTS:
+        return True
+    is_item = member.isdecimal()  # an item may have to differ from the others
+    return not is_item and not compile_schema(violation.schema).violations(meant)
+
+
 def _as_code(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= _LONGEST_FORM:
@@ -392,7 +400,7 @@ class SchemaType(SchemaRule):
         if description is None:
             return None
         meant = _meant_value(violation, place.member)
-        if meant is not None:
+        if meant is not None and _is_valid(meant, violation, place.member):
             message = f"{description.message}; write {_as_code(meant)}"
             return description._replace(
                 message=message, fix=unsafe("write it in the right form", Replace(violation.pointer, meant))

@@ -199,6 +199,8 @@ class VirtualStepNotRenderable(VirtualStepRule):
             return None  # in a prompt of a routine braces ask every caller for an argument
         if is_reported("step-id-pattern", step.at("id"), workflow):
             return None  # the ids of the new steps would be invalid too
+        if any(error.pointer.startswith(f"{step.at(block)}/") for error in workflow.earlier for block in blocks):
+            return None  # no generated step shows what is wrong in a block, so it would be lost
         used = workflow.step_ids
         nodes, errors = expand_virtual((Node(step.raw, step.pointer, model=step),), workflow.id)
         operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
