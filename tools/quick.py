@@ -47,6 +47,12 @@ TESTS = {
     "pytest_workrail/engine/core": ("tests/engine",),
     "pytest_workrail/engine/model": ("tests/events", "tests/model", "tests/projections", "tests/protocol"),
     "pytest_workrail/engine/store/plan.py": ("tests/events", "tests/store"),
+    "pytest_workrail/locks": (
+        "tests/coverage/test_lock_honesty.py",
+        "tests/coverage/test_lock_proving.py",
+        "tests/coverage/test_lock_reports.py",
+        "tests/coverage/test_lock_workers.py",
+    ),
     "pytest_workrail/run": ("tests/agents", "tests/run"),
     "pytest_workrail/sessions/recording.py": ("tests/mcp/test_serve_record.py", "tests/sessions"),
     "pytest_workrail/systems/blocks": ("tests/block_driver",),
