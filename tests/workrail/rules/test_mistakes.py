@@ -71,7 +71,9 @@ def test_the_kind_of_an_artifact() -> None:
     )
     # Without a contract, only what is nearly a known kind is wrong.
     noted = 'Write {"kind": "wr.level_design", "name": "…"} into your notes.'
-    compare("CT011", workflow(step("note", noted.replace("level_design", "gate_verdit"))), workflow(step("note", noted)))
+    compare(
+        "CT011", workflow(step("note", noted.replace("level_design", "gate_verdit"))), workflow(step("note", noted))
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,9 @@ def test_dimensions_beside_a_level() -> None:
 
     compare("CT015", guided("branch_cover shallow: add cases."), guided("test_depth shallow: add cases."))
     compare(
-        "CT015", guided("Add cases.", "Rate `test-width` = deep if so."), guided("Add cases.", "`test_depth` = deep if so.")
+        "CT015",
+        guided("Add cases.", "Rate `test-width` = deep if so."),
+        guided("Add cases.", "`test_depth` = deep if so."),
     )
     assert "CT015" not in codes(guided("The unit_tests cover little; a deep test is missing."))
 
@@ -183,7 +187,9 @@ def test_a_mapping_from_a_variable_that_nothing_sets() -> None:
 
 
 def conditional(first: str, *conditions: dict[str, Any]) -> Document:
-    steps = [step(f"branch-{number}", f"Take way {number}.", runCondition=item) for number, item in enumerate(conditions)]
+    steps = [
+        step(f"branch-{number}", f"Take way {number}.", runCondition=item) for number, item in enumerate(conditions)
+    ]
     return workflow(step("classify", first), *steps)
 
 
@@ -235,7 +241,9 @@ LABELLED = [
 @pytest.mark.parametrize("asks", LABELLED)
 def test_values_behind_labels(asks: str) -> None:
     compare(
-        "CD028", conditional(asks, {"var": "route", "equals": "by_rail"}), conditional(asks, {"var": "route", "equals": "by_air"})
+        "CD028",
+        conditional(asks, {"var": "route", "equals": "by_rail"}),
+        conditional(asks, {"var": "route", "equals": "by_air"}),
     )
 
 
@@ -331,13 +339,21 @@ def test_a_file_under_another_name() -> None:
     def passing(prompt: str) -> Document:
         return workflow(step("list", "Save the shopping list to `shopping.md`."), step("buy", prompt))
 
-    compare("RF060", passing("Read `errands.md` and order what it lists."), passing("Read `shopping.md` and order it all."))
+    compare(
+        "RF060", passing("Read `errands.md` and order what it lists."), passing("Read `shopping.md` and order it all.")
+    )
     assert "RF060" not in codes(passing("If there is an `errands.md`, read it. Then order all of `shopping.md`."))
 
 
 def test_a_reference_that_is_not_declared() -> None:
     def following(ident: str) -> Document:
-        reference = {"id": "recipes", "title": "Recipes", "source": "./recipes.md", "purpose": "How.", "authoritative": True}
+        reference = {
+            "id": "recipes",
+            "title": "Recipes",
+            "source": "./recipes.md",
+            "purpose": "How.",
+            "authoritative": True,
+        }
         return workflow(step("cook", f"Follow the reference `{ident}`."), references=[reference])
 
     compare("RF061", following("cookbook"), following("recipes"))

@@ -100,9 +100,7 @@ def registry_findings(
     `complete` says that the entries are all workflows there are: only then a missing target is an error, and
     only then the engine's registry validation would say the same.
     """
-    registry = _Registry(
-        sorted(entries), frozenset(bundled_ids), bundled_names or {}, frozenset(routine_ids), complete
-    )
+    registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, frozenset(routine_ids), complete)
     findings: dict[str, list[Finding]] = {}
     for path, finding in registry.findings():
         finding.path = path

@@ -285,7 +285,9 @@ def _enumerated(rest: str, at: int) -> Statement | None:
         values.append({"true": True, "false": False}.get(value.lower(), value))
     if len(values) < 2:
         return None
-    return _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, tuple(values), True)
+    return (
+        _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, tuple(values), True)
+    )
 
 
 def _bullets(text: str, start: int) -> Statement | None:

@@ -362,7 +362,7 @@ class StateAsBoolean(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     summary = "A condition tests a boolean, although the prompt that sets it names a closed set of outcomes."
-    why = "A boolean can't tell three outcomes apart: the later steps treat two of them alike without anybody deciding so."
+    why = "A boolean can't tell three outcomes apart: later steps treat two of them alike."
     needs = frozenset({CONDITIONS})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:

@@ -280,8 +280,35 @@ OUTSIDE, SPELLED, TYPE, BRANCH = (
 _BOOLEAN_WORDS = frozenset(("yes", "no", "true", "false", "1", "0"))
 _QUIET_VALUES = frozenset(
     (
-        *("none", "no", "skip", "skipped", "low", "small", "minor", "trivial", "quick", "simple", "light", "other", "na"),
-        *("unknown", "false", "ok", "pass", "passed", "clean", "done", "standard", "default", "normal", "n/a", "optional"),
+        *(
+            "none",
+            "no",
+            "skip",
+            "skipped",
+            "low",
+            "small",
+            "minor",
+            "trivial",
+            "quick",
+            "simple",
+            "light",
+            "other",
+            "na",
+        ),
+        *(
+            "unknown",
+            "false",
+            "ok",
+            "pass",
+            "passed",
+            "clean",
+            "done",
+            "standard",
+            "default",
+            "normal",
+            "n/a",
+            "optional",
+        ),
     )
 )
 _SHORTEST = 4  # letters that a value needs to be compared with other words
@@ -379,7 +406,7 @@ class _Values:
                 self._bound(use, bound)
                 continue
             if use.leaf is not None and "contains" in use.leaf:
-                self._contained(use, use.leaf.raw["contains"])
+                self._contained(use, use.leaf.contains)
                 continue
             for literal in literals_of(use):
                 if literal.value is not None and self._is_wrong(literal):
@@ -398,9 +425,9 @@ class _Values:
             self.judge_.report(rule, severity, pointer, message)
         return True
 
-    def _contained(self, use: Use, part: object) -> None:
+    def _contained(self, use: Use, part: str | None) -> None:
         """Report a part that no prompt offers, where a prompt lists what there is."""
-        if not isinstance(part, str) or len(part) < _SHORTEST or self.analysis.is_given(self.name):
+        if part is None or len(part) < _SHORTEST or self.analysis.is_given(self.name):
             return
         low = part.lower()
         offered = [value for value in self._offered if isinstance(value, str)]

@@ -641,10 +641,13 @@ class ReviewWithoutVerdict(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.model.metrics_profile != "review" or "templateCall" in step_members(workflow):
             return
-        if not any(step.contract == VERDICT for step in workflow.all_steps) and "verdict" not in author_text(workflow).lower():
+        if (
+            not any(step.contract == VERDICT for step in workflow.all_steps)
+            and "verdict" not in author_text(workflow).lower()
+        ):
             report(
                 "/metricsProfile",
-                "the profile 'review' stands for a workflow that ends with a verdict, and no step has one; add a step with "
+                "the profile 'review' is for workflows that end with a verdict, and no step has one; add a step with "
                 f"the contract {VERDICT}, or choose another profile",
             )
 

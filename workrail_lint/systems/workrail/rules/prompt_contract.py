@@ -174,7 +174,8 @@ class ExampleViolatesContract(WorkflowRule):
         problems = [
             self._describe(violation, ".".join(path), unknown, pack)
             for path, violation, unknown in by_object(artifact_violations(pack.schema, artifact))
-            if not self._is_placeholder(violation, unknown, artifact) and (is_whole or violation.keyword in _OF_A_MEMBER)
+            if not self._is_placeholder(violation, unknown, artifact)
+            and (is_whole or violation.keyword in _OF_A_MEMBER)
         ]
         return problems[:3]
 
@@ -509,7 +510,6 @@ class ContractPackMismatch(WorkflowRule):
                 f"{label(step)} requires {pack.artifact_kind}, but its prompt asks for {listed(others)}; correct one "
                 "of them",
             )
-
 
     @staticmethod
     def _unknown_kind(step: Step, workflow: WorkflowContext) -> str | None:

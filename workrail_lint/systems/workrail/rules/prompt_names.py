@@ -33,7 +33,9 @@ _READS = Pattern(
 )
 _MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?|or)\b")
 # Files that projects have.
-_USUAL = frozenset(("package.json", "readme.md", "tsconfig.json", "agents.md", "claude.md", "changelog.md", "requirements.txt"))
+_USUAL = frozenset(
+    ("package.json", "readme.md", "tsconfig.json", "agents.md", "claude.md", "changelog.md", "requirements.txt")
+)
 
 
 class _FileUse(NamedTuple):
@@ -41,7 +43,7 @@ class _FileUse(NamedTuple):
 
     name: str  # without its folder
     phrase: Phrase
-    index: int  # of the step
+    position: int  # of the step
     is_written: bool
 
 
@@ -68,9 +70,9 @@ class DeliverableNameDiffers(WorkflowRule):
             unused = [
                 other
                 for other in written
-                if other.index < use.index
+                if other.position < use.position
                 and other.name.rpartition(".")[2] == use.name.rpartition(".")[2]
-                and not any(later.name == other.name and later.index > other.index for later in uses)
+                and not any(later.name == other.name and later.position > other.position for later in uses)
             ]
             if unused:
                 other = unused[-1]

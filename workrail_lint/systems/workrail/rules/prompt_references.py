@@ -421,9 +421,10 @@ class StepReferenceUnknown(WorkflowRule):
                         yield phrase, ident, message
         for phrase in texts.phrases(_STEP_BARE):
             ident = phrase.hit.match[1]
-            if self._is_stale(ident, workflow) and (
-                message := self._judge_id(ident, phrase, True, workflow)
-            ) is not None:
+            if (
+                self._is_stale(ident, workflow)
+                and (message := self._judge_id(ident, phrase, True, workflow)) is not None
+            ):
                 yield phrase, ident, message
         if texts.has(*_PHASE.words):
             yield from self._unknown_phases(workflow)

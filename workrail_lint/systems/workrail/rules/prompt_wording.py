@@ -85,7 +85,7 @@ class PromptLazyWording(WorkflowRule):
     summary = "A prompt allows minimal effort and sets no minimum, or leaves open whether something is to be done."
     why = (
         "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
-        "prevents it. `Maybe you could` is no instruction at all."
+        "prevents it. `Maybe you could` leaves everything open."
     )
     words = (IN_PROMPTS, *_LAZY.words, *_HEDGE.words)
     bad = ({"prompt": "Do a light scan of the module."}, {"prompt": "Perhaps you might want to run the linter."})
@@ -220,7 +220,15 @@ _MECHANISM = ("workrail executor", "tool", "spawn_agent", "mcp", "routine-", "wo
 _HELPER = r"(?:sub-?agents?|executors?|delegates?|helpers?|workers?|agents?|it|they|he|she)"
 # A subagent starts without what was said before.
 _SHARED = Search(
-    ("already know", "already has", "already have", "what we discussed", "our conversation", "our discussion", "remember"),
+    (
+        "already know",
+        "already has",
+        "already have",
+        "what we discussed",
+        "our conversation",
+        "our discussion",
+        "remember",
+    ),
     rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
     r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation|discussion|chat)"
     r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b",
@@ -283,8 +291,10 @@ class PromptDelegationAmbiguous(WorkflowRule):
                     "conversation; say what to give it",
                 )
         for phrase in texts.phrases(_DELEGATES):
-            prompt = phrase.step.prompt_text
-            if phrase.pointer in seen or phrase.is_negated or len(prompt) > _SHORT_PACKAGE or _PACKAGE.search(prompt.lower()):
+            prompt = phrase.step.prompt_text.lower()
+            if phrase.pointer in seen or phrase.is_negated or len(prompt) > _SHORT_PACKAGE:
+                continue
+            if _PACKAGE.search(prompt) or any(word in prompt for word in _MECHANISM):
                 continue
             seen.add(phrase.pointer)
             report(
@@ -426,7 +436,20 @@ _BLANK = Search(
     r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b",
 )
 _NOTE = Search(
-    ("note to ", "notes to ", "[ed", "(ed", "[comment", "[note", "<<<<<<<", ">>>>>>>", "[reviewer", "[wip", "(wip", "[draft"),
+    (
+        "note to ",
+        "notes to ",
+        "[ed",
+        "(ed",
+        "[comment",
+        "[note",
+        "<<<<<<<",
+        ">>>>>>>",
+        "[reviewer",
+        "[wip",
+        "(wip",
+        "[draft",
+    ),
     r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip|draft)(?:'s)?"
     r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )

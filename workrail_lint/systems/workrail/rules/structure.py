@@ -137,7 +137,11 @@ class StepRepeated(WorkflowRule):
         for steps in _lists_of_steps(workflow):
             seen: dict[tuple[str, str], Step] = {}
             for each in steps:
-                if each.kind != "standard" or each.calls_template or each.pointer in workflow.loop_of and not each.around:
+                if (
+                    each.kind != "standard"
+                    or each.calls_template
+                    or (each.pointer in workflow.loop_of and not each.around)
+                ):
                     continue
                 prompt = " ".join(each.prompt_text.split())
                 if len(prompt) < _SHORT:
@@ -156,7 +160,8 @@ class StepRepeated(WorkflowRule):
             return workflow(step("read", "Read the letters and note each question."), step("sort", prompt))
 
         yield Example(
-            bad=twice("Read the letters and note each question."), good=twice("Sort the questions by how often they come.")
+            bad=twice("Read the letters and note each question."),
+            good=twice("Sort the questions by how often they come."),
         )
 
 
@@ -169,7 +174,9 @@ class TitleNumberOrder(WorkflowRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "The numbers in the titles of steps go down or repeat."
-    why = "Agents and people follow the numbers: they take a step for one that was done, or look for one that is missing."
+    why = (
+        "Agents and people follow the numbers: they take a step for one that was done, or look for one that is missing."
+    )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for steps in _lists_of_steps(workflow):
