@@ -351,7 +351,8 @@ class CounterNotInitialized(AnalysisRule):
 
 
 _OUTCOME = Pattern(
-    r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|=|\(|as)\b|[:=(])",
+    r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|=|\("
+    r"|as)\b|[:=(])",
     re.IGNORECASE,
 )
 
@@ -376,7 +377,8 @@ class StateAsBoolean(WorkflowRule):
                 values = ", ".join(map(str, outcomes[:5]))
                 report(
                     uses[0].pointer,
-                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable to one "
+                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
+                    f"to one "
                     "of these and compare with it",
                 )
 
@@ -391,7 +393,10 @@ class StateAsBoolean(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def testing(condition: dict[str, Any]) -> dict[str, Any]:
-            asks = "The outcome is one of accepted, returned, lost. Set `parcelDone` to true or false, and `parcel` to the outcome."
+            asks = (
+                "The outcome is one of accepted, returned, lost. Set `parcelDone` to true or false, and `parcel` "
+                "to the outcome."
+            )
             return workflow(step("track", asks), step("close", runCondition=condition))
 
         yield Example(

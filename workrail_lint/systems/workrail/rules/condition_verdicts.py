@@ -448,8 +448,7 @@ class _Values:
         if self.domain is not None:
             return list(self.domain.values)
         for definition in self.analysis.setters(self.name):
-            first, last = definition.span
-            words = _MARKED_VALUE.findall(_same_sentence(definition.text, last))
+            words = _MARKED_VALUE.findall(_same_sentence(definition.text, definition.span[1]))
             words = [word for word in words if word != self.name and word not in self.analysis.by_name]
             if len(words) > 1:
                 return words
@@ -484,7 +483,8 @@ class _Values:
         said = f"{js.number_text(lowest)} to {js.number_text(highest)}"
         holds = "always" if True in ends else "never"
         message = (
-            f"{quoted(self.name)} is {said} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} true; compare "
+            f"{quoted(self.name)} is {said} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} "
+            f"true; compare "
             "with a number of that scale"
         )
         self._report(OUTSIDE, Severity.WARNING, pointer, message, f"scale {operator} {bound}")

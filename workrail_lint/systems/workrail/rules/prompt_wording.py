@@ -115,7 +115,8 @@ class PromptLazyWording(WorkflowRule):
                 seen.add(phrase.pointer)
                 report(
                     phrase.pointer,
-                    f"{label(phrase.step)}: {excerpt(phrase.words)} leaves open whether to do it; say what to do, and when",
+                    f"{label(phrase.step)}: {excerpt(phrase.words)} leaves open whether to do it; say what to do, "
+                    f"and when",
                 )
 
     @staticmethod
@@ -230,7 +231,8 @@ _SHARED = Search(
         "remember",
     ),
     rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
-    r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation|discussion|chat)"
+    r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation"
+    r"|discussion|chat)"
     r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b",
     before=60,
 )
@@ -241,7 +243,8 @@ _DELEGATES = Search(
 )
 _SHORT_PACKAGE = 200
 _PACKAGE = Pattern(
-    r"\b(?:return|report|include|giv(?:e|ing)|pass|provid|context|inputs?|deliverables?|output|package|goal|scope|with the|"
+    r"\b(?:return|report|include|giv(?:e|ing)|pass|provid|context|inputs?|deliverables?|output|package|goal|scope"
+    r"|with the|"
     r"send|tell|ask it|should|must|routine|workflow)"
 )
 
@@ -253,7 +256,8 @@ class PromptDelegationAmbiguous(WorkflowRule):
     origin = "lock"
     summary = "A prompt delegates without saying how, what to give the subagent, or what it returns."
     why = (
-        "Without a tool or an executor to call, some agents only pretend to delegate the work. A subagent starts without "
+        "Without a tool or an executor to call, some agents only pretend to delegate the work. A subagent starts "
+        "without "
         "the conversation, so it knows only what it is given. A missing work package is info."
     )
     words = (IN_PROMPTS, *_SPAWN.words, *_SHARED.words)
@@ -299,7 +303,8 @@ class PromptDelegationAmbiguous(WorkflowRule):
             seen.add(phrase.pointer)
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} says neither what to give the subagent nor what it returns; "
+                f"{label(phrase.step)}: {excerpt(phrase.words)} says neither what to give the subagent nor what "
+                f"it returns; "
                 "add both",
                 severity=Severity.INFO,
             )
@@ -450,7 +455,8 @@ _NOTE = Search(
         "(wip",
         "[draft",
     ),
-    r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip|draft)(?:'s)?"
+    r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip"
+    r"|draft)(?:'s)?"
     r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )
 # A mark that the agent should find or set is not one that the author left.

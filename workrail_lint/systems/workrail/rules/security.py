@@ -592,7 +592,8 @@ _OTHERS = frozenset(("agentRole", "guidance", "verification", "audit", "synthesi
 
 # A sentence about dangerous commands, which does not ask for one.
 _ABOUT_COMMANDS = Pattern(
-    r"\b(?:such as|e\.g|like|for example|flag\w*|detect\w*|look(?:ing)? for|check(?:ing)? for|search\w*|scan\w*|patterns?|dangerous"
+    r"\b(?:such as|e\.g|like|for example|flag\w*|detect\w*|look(?:ing)? for|check(?:ing)? for|search\w*|scan\w*"
+    r"|patterns?|dangerous"
     r"|risk\w*|unsafe|malicious|suspicious|destructive|forbid\w*|warn\w*|never|avoid|not)\b|n['’]t\b"
 )
 

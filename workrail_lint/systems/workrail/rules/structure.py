@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
@@ -52,12 +53,13 @@ class ConditionCopied(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for steps in _lists_of_steps(workflow):
-            for first, second in zip(steps, steps[1:], strict=False):
+            for first, second in pairwise(steps):
                 other = self._other_value(first.run_condition, second.run_condition, second, workflow)
                 if other is not None and not self._names(first, other):
                     report(
                         second.at("runCondition"),
-                        f"{label(second)} has the condition of {label(first)}, but its title says {quoted(other)}, which "
+                        f"{label(second)} has the condition of {label(first)}, but its title says "
+                        f"{quoted(other)}, which "
                         "no condition tests; compare with that",
                     )
         for each in workflow.all_steps:
@@ -66,7 +68,7 @@ class ConditionCopied(WorkflowRule):
 
     def _check_fragments(self, owner: StandardStep, workflow: WorkflowContext, report: Report) -> None:
         fragments = owner.prompt_fragments
-        for first, second in zip(fragments, fragments[1:], strict=False):
+        for first, second in pairwise(fragments):
             if second.when is None or first.when is None or not second.when.raw or first.when.raw != second.when.raw:
                 continue
             compared = _compared(second.when)
@@ -76,7 +78,8 @@ class ConditionCopied(WorkflowRule):
             hint = f", but {quoted(second.id)} is about {quoted(other)}" if other is not None else ""
             report(
                 second.at("when"),
-                f"{label(owner)}: the fragments {quoted(first.id)} and {quoted(second.id)} have the same condition{hint}; "
+                f"{label(owner)}: the fragments {quoted(first.id)} and {quoted(second.id)} have the same "
+                f"condition{hint}; "
                 "join them, or correct one",
                 severity=None if other is not None else Severity.INFO,
             )
@@ -200,7 +203,8 @@ class TitleNumberOrder(WorkflowRule):
                 if clash is not None:
                     report(
                         each.at("title"),
-                        f"{label(each)}: the title {excerpt(each.title)} comes after {excerpt(clash.title)}; number the "
+                        f"{label(each)}: the title {excerpt(each.title)} comes after {excerpt(clash.title)}; "
+                        f"number the "
                         "steps in their order",
                     )
                     break
