@@ -37,18 +37,14 @@ SKETCHES = [
     ('{ kind: "wr.verification_report", result: "green", ... }', "verification_report"),
     ('{"kind": "wr.gate_verdict", "verdict": "approved", "confidence": 0.7}', "gate_verdict"),
     ('{"kind": "wr.gate_verdict", "verdict": "pass|fail", "rationale": "<why>"}', "gate_verdict"),
-    (
-        '{"kind": "wr.gate_verdict", "verdict": "approved", "certainty": "high", // how sure\n "rationale": "…"}',
-        "gate_verdict",
-    ),
+    ('{"kind": "wr.gate_verdict", "verdict": "approved", "certainty": "high", // sure?\n ...}', "gate_verdict"),
     ('kind: "wr.gate_verdict"\nverdict: "accepted" | "denied"\nrationale: "…"', "gate_verdict"),
 ]  # fmt: skip
 SOUND_SKETCHES = [
     ('{"kind": "wr.verification_report", "result": "passed" | "failed", "checks": [...]}', "verification_report"),
     ('{ kind: "wr.verification_report", result: <result>, ... }', "verification_report"),
     (
-        ('{"kind": "wr.gate_verdict", "version": 1, "verdict": "approved/rejected", '
-        '"confidence": "<high|low>", "rationale": "<why>"}'),
+        '{"kind": "wr.gate_verdict", "version": 1, "verdict": "approved/rejected", "confidence": "<high|low>", ...}',
         "gate_verdict",
     ),
     ('{"kind": "wr.gate_verdict", "verdict": string, "confidence": "…"}', "gate_verdict"),

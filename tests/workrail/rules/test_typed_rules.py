@@ -12,10 +12,11 @@ from workrail_lint import systems
 
 SYSTEMS = Path(systems.__file__).parent
 JSON_TYPES = {"dict", "list", "str", "bool", "int", "float"}
-# What is left are values that no model describes: catalogs, bindings files, literals of conditions, the author's own
-# document before it was rewritten; of team and blocks traces, records of a unit and values that a schema refused. Lower
-# these when there are fewer: how many type tests and how many lookups each system has.
-MOST = {"workrail": (47, 37), "team": (6, 17), "blocks": (21, 13)}
+# What is left are values that no model describes: catalogs, bindings files, literals of conditions and values that
+# prompts list for them, artifacts that prompts sketch, the author's own document before it was rewritten; of team and
+# blocks traces, records of a unit and values that a schema refused. Lower these when there are fewer:
+# how many type tests and how many lookups each system has.
+MOST = {"workrail": (59, 37), "team": (6, 17), "blocks": (21, 13)}
 
 
 def type_tests(tree: ast.Module) -> int:

@@ -212,7 +212,7 @@ class _Registry:
                 if entry.id != first.id:
                     text = (
                         f"the name {quoted(entry.name)} is also that of {quoted(first.id)}, so a list of "
-                        "workflows shows "
+                        f"workflows shows "
                         "it twice; give each its own"
                     )
                     yield entry.path, self._finding("duplicate-display-name", "/name", text, engine=False)

@@ -351,8 +351,8 @@ class CounterNotInitialized(AnalysisRule):
 
 
 _OUTCOME = Pattern(
-    r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|"
-    r"=|\(|as)\b|[:=(])",
+    r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|=|\("
+    r"|as)\b|[:=(])",
     re.IGNORECASE,
 )
 
@@ -363,10 +363,7 @@ class StateAsBoolean(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     summary = "A condition tests a boolean, although the prompt that sets it names a closed set of outcomes."
-    why = (
-        "A boolean can't tell three outcomes apart: the later steps treat two of them alike without anybody "
-        "deciding so."
-    )
+    why = "A boolean can't tell three outcomes apart: later steps treat two of them alike."
     needs = frozenset({CONDITIONS})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
@@ -380,8 +377,8 @@ class StateAsBoolean(WorkflowRule):
                 values = ", ".join(map(str, outcomes[:5]))
                 report(
                     uses[0].pointer,
-                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a "
-                    "variable to one "
+                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
+                    f"to one "
                     "of these and compare with it",
                 )
 
@@ -397,8 +394,8 @@ class StateAsBoolean(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         def testing(condition: dict[str, Any]) -> dict[str, Any]:
             asks = (
-                "The outcome is one of accepted, returned, lost. Set `parcelDone` to true or false, and "
-                "`parcel` to the outcome."
+                "The outcome is one of accepted, returned, lost. Set `parcelDone` to true or false, and `parcel` "
+                "to the outcome."
             )
             return workflow(step("track", asks), step("close", runCondition=condition))
 

@@ -406,7 +406,7 @@ class _Values:
                 self._bound(use, bound)
                 continue
             if use.leaf is not None and "contains" in use.leaf:
-                self._contained(use, use.leaf.raw["contains"])
+                self._contained(use, use.leaf.contains)
                 continue
             for literal in literals_of(use):
                 if literal.value is not None and self._is_wrong(literal):
@@ -425,9 +425,9 @@ class _Values:
             self.judge_.report(rule, severity, pointer, message)
         return True
 
-    def _contained(self, use: Use, part: object) -> None:
+    def _contained(self, use: Use, part: str | None) -> None:
         """Report a part that no prompt offers, where a prompt lists what there is."""
-        if not isinstance(part, str) or len(part) < _SHORTEST or self.analysis.is_given(self.name):
+        if part is None or len(part) < _SHORTEST or self.analysis.is_given(self.name):
             return
         low = part.lower()
         offered = [value for value in self._offered if isinstance(value, str)]
@@ -448,8 +448,7 @@ class _Values:
         if self.domain is not None:
             return list(self.domain.values)
         for definition in self.analysis.setters(self.name):
-            _first, last = definition.span
-            words = _MARKED_VALUE.findall(_same_sentence(definition.text, last))
+            words = _MARKED_VALUE.findall(_same_sentence(definition.text, definition.span[1]))
             words = [word for word in words if word != self.name and word not in self.analysis.by_name]
             if len(words) > 1:
                 return words
@@ -484,8 +483,8 @@ class _Values:
         said = f"{js.number_text(lowest)} to {js.number_text(highest)}"
         holds = "always" if True in ends else "never"
         message = (
-            f"{quoted(self.name)} is {said} by its prompt, so '{operator} {js.number_text(bound)}' is "
-            f"{holds} true; compare "
+            f"{quoted(self.name)} is {said} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} "
+            f"true; compare "
             "with a number of that scale"
         )
         self._report(OUTSIDE, Severity.WARNING, pointer, message, f"scale {operator} {bound}")

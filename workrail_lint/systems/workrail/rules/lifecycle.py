@@ -588,8 +588,7 @@ class ReviewWithoutVerdict(WorkflowRule):
         ):
             report(
                 "/metricsProfile",
-                "the profile 'review' stands for a workflow that ends with a verdict, and no step has one; "
-                "add a step with "
+                "the profile 'review' is for workflows that end with a verdict, and no step has one; add a step with "
                 f"the contract {VERDICT}, or choose another profile",
             )
 

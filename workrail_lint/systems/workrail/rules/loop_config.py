@@ -215,8 +215,8 @@ class LoopCountNotPositive(LoopRule):
         instead = f"write {js.number_text(number)} without quotes" if is_whole else "write a number"
         report(
             loop.at("loop", "count"),
-            f"loop {quoted(loop.id)}: the count {quoted(count)} is a string, so the engine looks for a "
-            "context variable "
+            f"loop {quoted(loop.id)}: the count {quoted(count)} is a string, so the engine looks for a context "
+            f"variable "
             f"of that name and the run stops here; {instead}",
         )
 

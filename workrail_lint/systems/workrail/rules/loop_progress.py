@@ -30,8 +30,8 @@ class LoopDecidesOnce(LoopRule):
         if loop.loop.max_iterations == 1 and decided_by(loop, workflow) is not None:
             report(
                 loop.at("loop", "maxIterations"),
-                f"loop {quoted(loop.id)}: maxIterations 1 ends the loop after the first iteration, whatever is "
-                "decided; allow more, or use plain steps",
+                f"loop {quoted(loop.id)}: maxIterations 1 ends the loop after the first iteration, also when the "
+                "decision is to continue; allow more, or use plain steps",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -65,7 +65,7 @@ class LoopSourceType(LoopRule):
                     loop.at("loop", "items"),
                     f"loop {quoted(loop.id)}: {quoted(config.items)} "
                     f"{'holds' if is_stated else 'seems to hold'} a number, and forEach needs a list, so the run stops "
-                    'here; name a list, or use a loop of the type "for" with this count',
+                    "here; name a list, or use a 'for' loop with this count",
                     severity=None if is_stated else Severity.WARNING,
                 )
         elif config.type == "for" and isinstance(config.count, str):
@@ -74,7 +74,7 @@ class LoopSourceType(LoopRule):
                 report(
                     loop.at("loop", "count"),
                     f"loop {quoted(loop.id)}: {quoted(config.count)} holds a list, and count needs a number, so the "
-                    'run stops here; use a loop of the type "forEach" with these items',
+                    "run stops here; use a 'forEach' loop with these items",
                 )
 
     def examples(self) -> Iterable[Example]:

@@ -469,8 +469,8 @@ _PRODUCE = Pattern(
 
 
 _ASKED_KIND = Pattern(
-    r"\bwr\.([a-z][a-z0-9_]*[a-z0-9])[`'\"*]{0,2} artifact\b|\bartifact (?:of (?:the )?kind "
-    r")?[`'\"*]{0,2}wr\.([a-z][a-z0-9_]*[a-z0-9])\b(?![.-]\w)"
+    r"\bwr\.([a-z][a-z0-9_]*[a-z0-9])[`'\"*]{0,2} artifact\b"
+    r"|\bartifact (?:of (?:the )?kind )?[`'\"*]{0,2}wr\.([a-z][a-z0-9_]*[a-z0-9])\b(?![.-]\w)"
 )
 
 
@@ -602,8 +602,8 @@ _DIMENSION = Search(
 )
 # A name of several words beside a level: "ticket_coverage low", "`ticket-coverage` is low", "ticket_coverage = low".
 _RATED = Pattern(
-    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(?:is |at |=|:|rated |scores "
-    r")?\s*[`'\"]?([A-Za-z]+)\b"
+    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(?:is |at |=|:|rated "
+    r"|scores )?\s*[`'\"]?([A-Za-z]+)\b"
 )
 _QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
 

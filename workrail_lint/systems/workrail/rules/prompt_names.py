@@ -122,8 +122,8 @@ class DeliverableNameDiffers(WorkflowRule):
 
 _REFERENCE = Search(
     ("reference",),
-    r"\breferences? (?:document |id )?[`'\"]([a-z0-9][a-z0-9_.-]{1,63})[`'\"]|"
-    r"[`'\"]([a-z0-9][a-z0-9_.-]{1,63})[`'\"] reference\b",
+    r"\breferences? (?:document |id )?[`'\"]([a-z0-9][a-z0-9_.-]{1,63})[`'\"]"
+    r"|[`'\"]([a-z0-9][a-z0-9_.-]{1,63})[`'\"] reference\b",
     before=70,
 )
 
@@ -190,8 +190,8 @@ class TokenForeignSyntax(WorkflowRule):
             seen.add((phrase.pointer, name))
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: the engine does not replace {quoted(written)}, so the agent sees "
-                "it literally; write "
+                f"{label(phrase.step)}: the engine does not replace {quoted(written)}, so the agent sees it "
+                f"literally; write "
                 f"{{{{{name}}}}}",
                 fix=unsafe(f"write {{{{{name}}}}}", ReplaceText(phrase.pointer, written, f"{{{{{name}}}}}")),
             )

@@ -85,7 +85,7 @@ class PromptLazyWording(WorkflowRule):
     summary = "A prompt allows minimal effort and sets no minimum, or leaves open whether something is to be done."
     why = (
         "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
-        "prevents it. `Maybe you could` is no instruction at all."
+        "prevents it. `Maybe you could` leaves everything open."
     )
     words = (IN_PROMPTS, *_LAZY.words, *_HEDGE.words)
     bad = ({"prompt": "Do a light scan of the module."}, {"prompt": "Perhaps you might want to run the linter."})
@@ -115,8 +115,8 @@ class PromptLazyWording(WorkflowRule):
                 seen.add(phrase.pointer)
                 report(
                     phrase.pointer,
-                    f"{label(phrase.step)}: {excerpt(phrase.words)} leaves open whether to do it; say what "
-                    "to do, and when",
+                    f"{label(phrase.step)}: {excerpt(phrase.words)} leaves open whether to do it; say what to do, "
+                    f"and when",
                 )
 
     @staticmethod
@@ -231,8 +231,8 @@ _SHARED = Search(
         "remember",
     ),
     rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
-    r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our "
-    r"(?:conversation|discussion|chat)"
+    r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation"
+    r"|discussion|chat)"
     r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b",
     before=60,
 )
@@ -243,8 +243,8 @@ _DELEGATES = Search(
 )
 _SHORT_PACKAGE = 200
 _PACKAGE = Pattern(
-    r"\b(?:return|report|include|giv(?:e|ing)|pass|provid|context|inputs?|deliverables?|output|package|"
-    r"goal|scope|with the|"
+    r"\b(?:return|report|include|giv(?:e|ing)|pass|provid|context|inputs?|deliverables?|output|package|goal|scope"
+    r"|with the|"
     r"send|tell|ask it|should|must|routine|workflow)"
 )
 
@@ -256,8 +256,8 @@ class PromptDelegationAmbiguous(WorkflowRule):
     origin = "lock"
     summary = "A prompt delegates without saying how, what to give the subagent, or what it returns."
     why = (
-        "Without a tool or an executor to call, some agents only pretend to delegate the work. A subagent "
-        "starts without "
+        "Without a tool or an executor to call, some agents only pretend to delegate the work. A subagent starts "
+        "without "
         "the conversation, so it knows only what it is given. A missing work package is info."
     )
     words = (IN_PROMPTS, *_SPAWN.words, *_SHARED.words)
@@ -295,19 +295,16 @@ class PromptDelegationAmbiguous(WorkflowRule):
                     "conversation; say what to give it",
                 )
         for phrase in texts.phrases(_DELEGATES):
-            prompt = phrase.step.prompt_text
-            if (
-                phrase.pointer in seen
-                or phrase.is_negated
-                or len(prompt) > _SHORT_PACKAGE
-                or _PACKAGE.search(prompt.lower())
-            ):
+            prompt = phrase.step.prompt_text.lower()
+            if phrase.pointer in seen or phrase.is_negated or len(prompt) > _SHORT_PACKAGE:
+                continue
+            if _PACKAGE.search(prompt) or any(word in prompt for word in _MECHANISM):
                 continue
             seen.add(phrase.pointer)
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} says neither what to give the subagent nor "
-                "what it returns; "
+                f"{label(phrase.step)}: {excerpt(phrase.words)} says neither what to give the subagent nor what "
+                f"it returns; "
                 "add both",
                 severity=Severity.INFO,
             )
@@ -464,8 +461,8 @@ _NOTE = Search(
         "(wip",
         "[draft",
     ),
-    r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|"
-    r"wip|draft)(?:'s)?"
+    r"\bnotes? to (?:self|the (?:author|editor)|author|editor)\b|[\[(]{1,2}(?:ed|editor|comment|reviewer|wip"
+    r"|draft)(?:'s)?"
     r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )
 # A mark that the agent should find or set is not one that the author left.

@@ -24,7 +24,7 @@ _OR = Pattern(r"\s*(?:\|{1,2}|/(?!/)|or\b)\s*")
 _LITERALS = {"true": True, "false": False, "null": None}
 
 
-class _NotJsonError(Exception):
+class _NoJsonError(Exception):
     """What is there is not like JSON."""
 
 
@@ -64,7 +64,7 @@ class _Reader:
     def _single(self, depth: int) -> Any:
         mark = self.skip()
         if depth > _DEEPEST or mark in ("", ",", "}", "]", ":"):
-            raise _NotJsonError
+            raise _NoJsonError
         if mark == "{":
             return self.object(depth + 1)
         if mark == "[":
@@ -75,7 +75,7 @@ class _Reader:
             return float(number[0]) if "." in number[0] else int(number[0])
         bare = self.match(_BARE)
         if bare is None:
-            raise _NotJsonError
+            raise _NoJsonError
         word = bare[0].strip()
         # Only a mark keeps a value without quotes apart from a plain string.
         return _LITERALS[word] if word in _LITERALS else f"<{word.strip('<>')}>"
@@ -91,7 +91,7 @@ class _Reader:
             else:
                 name = self.match(_STRING) or self.match(_NAME)
                 if name is None or self.skip() != ":":
-                    raise _NotJsonError
+                    raise _NoJsonError
                 self.at += 1
                 text = next((group for group in name.groups() if group is not None), name[0])
                 members[text.rstrip("?")] = self.value(depth)
@@ -116,7 +116,7 @@ def object_at(text: str, start: int) -> dict[str, Any] | None:
     """Return the object that begins at an opening brace; None if what follows is not like JSON."""
     try:
         return _Reader(text, start).object(0)
-    except _NotJsonError:
+    except _NoJsonError:
         return None
 
 

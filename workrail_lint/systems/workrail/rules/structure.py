@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
@@ -53,7 +53,7 @@ class ConditionCopied(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for steps in _lists_of_steps(workflow):
-            for first, second in itertools.pairwise(steps):
+            for first, second in pairwise(steps):
                 other = self._other_value(first.run_condition, second.run_condition, second, workflow)
                 if other is not None and not self._names(first, other):
                     report(
@@ -68,7 +68,7 @@ class ConditionCopied(WorkflowRule):
 
     def _check_fragments(self, owner: StandardStep, workflow: WorkflowContext, report: Report) -> None:
         fragments = owner.prompt_fragments
-        for first, second in itertools.pairwise(fragments):
+        for first, second in pairwise(fragments):
             if second.when is None or first.when is None or not second.when.raw or first.when.raw != second.when.raw:
                 continue
             compared = _compared(second.when)
@@ -203,8 +203,8 @@ class TitleNumberOrder(WorkflowRule):
                 if clash is not None:
                     report(
                         each.at("title"),
-                        f"{label(each)}: the title {excerpt(each.title)} comes after "
-                        f"{excerpt(clash.title)}; number the "
+                        f"{label(each)}: the title {excerpt(each.title)} comes after {excerpt(clash.title)}; "
+                        f"number the "
                         "steps in their order",
                     )
                     break
