@@ -59,7 +59,7 @@ def test_a_private_part_would_be_noticed() -> None:
 INDENTED = re.compile(r"^[ \t]+(?:from [\w.]+ import\b|import \w)", re.MULTILINE)
 TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:", re.MULTILINE)
 MOST = {
-    "workrail_lint": {INDENTED: 107, TYPES_ONLY: 29},
+    "workrail_lint": {INDENTED: 108, TYPES_ONLY: 29},
     "pytest_workrail": {INDENTED: 51, TYPES_ONLY: 6},
 }
 

@@ -19,7 +19,7 @@ _SECTIONS = ("An untrusted folder in an editor", "An untrusted agent", "A shared
 
 
 class Shown(NamedTuple):
-    """What a test shows of a promise."""
+    """A promise and the test that shows it."""
 
     promise: str
     what: str

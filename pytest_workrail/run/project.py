@@ -1,4 +1,4 @@
-"""What the configuration of a project gives to its workflows."""
+"""Settings that the configuration of a project gives to its workflows."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], list[str]]] = {
     "check": (main, []),
     "compile": (main, []),
     "canonical": (main, []),
-    "lock": (main, ["--check"]),
+    "lock": (main, ["--update"]),
     "diff": (main, ["a.json"]),
     "format": (main, ["--check"]),
     "graph": (main, []),

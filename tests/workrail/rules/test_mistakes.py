@@ -43,10 +43,7 @@ SKETCHES = [
 SOUND_SKETCHES = [
     ('{"kind": "wr.verification_report", "result": "passed" | "failed", "checks": [...]}', "verification_report"),
     ('{ kind: "wr.verification_report", result: <result>, ... }', "verification_report"),
-    (
-        '{"kind": "wr.gate_verdict", "version": 1, "verdict": "approved/rejected", "confidence": "<high|low>", ...}',
-        "gate_verdict",
-    ),
+    ('{"kind": "wr.gate_verdict", "verdict": "approved/rejected", "confidence": "<high|low>", ...}', "gate_verdict"),
     ('{"kind": "wr.gate_verdict", "verdict": string, "confidence": "…"}', "gate_verdict"),
     ('kind: "wr.gate_verdict"\nverdict: "approved" | "rejected"\nrationale: "…"', "gate_verdict"),
 ]  # fmt: skip

@@ -123,7 +123,7 @@ def _history(document: Document) -> dict[str, Any]:
 
 
 class TaskFacts(NamedTuple):
-    """What is recorded of a task."""
+    """The record of a task."""
 
     at: str  # its place in tasks.yaml
     label: str

@@ -278,39 +278,6 @@ OUTSIDE, SPELLED, TYPE, BRANCH = (
     "branch-value-unhandled",
 )
 _BOOLEAN_WORDS = frozenset(("yes", "no", "true", "false", "1", "0"))
-_QUIET_VALUES = frozenset(
-    (
-        *(
-            "none",
-            "no",
-            "skip",
-            "skipped",
-            "low",
-            "small",
-            "minor",
-            "trivial",
-            "quick",
-            "simple",
-            "light",
-            "other",
-            "na",
-        ),
-        *(
-            "unknown",
-            "false",
-            "ok",
-            "pass",
-            "passed",
-            "clean",
-            "done",
-            "standard",
-            "default",
-            "normal",
-            "n/a",
-            "optional",
-        ),
-    )
-)
 _SHORTEST = 4  # letters that a value needs to be compared with other words
 _MANY_VALUES = 50  # of one variable; more are not searched for in prompts
 _MARKED_WORD = Pattern(
@@ -480,10 +447,10 @@ class _Values:
         if lowest <= bound <= highest or len(ends) > 1:
             return
         self.judge_.judged.add(use.pointer)
-        said = f"{js.number_text(lowest)} to {js.number_text(highest)}"
+        scale = f"{js.number_text(lowest)} to {js.number_text(highest)}"
         holds = "always" if True in ends else "never"
         message = (
-            f"{quoted(self.name)} is {said} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} "
+            f"{quoted(self.name)} is {scale} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} "
             f"true; compare "
             "with a number of that scale"
         )
@@ -737,11 +704,9 @@ def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
         return
     missing = [value for value in domain.values if not any(lenient_equal(value, other) for other in named)]
     if missing:
-        # For a value that means "no" or "little", no branch is often what the author wants.
-        is_quiet = domain.kind != ONE_OF and all(normal_text(str(value)) in _QUIET_VALUES for value in missing)
         judge.report(
             BRANCH,
-            Severity.INFO if is_quiet else Severity.WARNING,
+            Severity.WARNING if domain.kind == ONE_OF else Severity.INFO,
             run[0][0].pointer,
             f"no step handles {name} = {' or '.join(value_text(value) for value in missing[:4])}",
         )

@@ -180,9 +180,10 @@ class ExampleViolatesContract(WorkflowRule):
         return problems[:3]
 
     def _is_placeholder(self, violation: Violation, unknown: list[str], artifact: dict[str, Any]) -> bool:
-        if violation.keyword in ("required", "additionalProperties"):
-            # "..." as a member means the rest.
-            return any(_PLACEHOLDER.search(name) for name in unknown) or "..." in artifact
+        if violation.keyword == "additionalProperties":
+            return all(_PLACEHOLDER.search(name) for name in unknown)
+        if violation.keyword == "required":
+            return "..." in artifact  # which means the rest
         if violation.keyword == "enum" and isinstance(violation.value, str):
             options = [option.strip("<>`'\" ") for option in _OPTIONS.compiled.split(violation.value)]
             if len(options) > 1 and all(_OPTION.fullmatch(option) for option in options):
@@ -212,7 +213,8 @@ class ExampleViolatesContract(WorkflowRule):
                 return f"`{where}` is missing"
             case "additionalProperties":
                 place = f"`{where}`" if where else pack.artifact_kind
-                return f"{place} has no field {listed([quoted(name) for name in unknown[:3]], 'or')}"
+                names = [quoted(name) for name in unknown if not _PLACEHOLDER.search(name)]
+                return f"{place} has no field {listed(names[:3], 'or')}"
             case "enum":
                 return f"`{where}` must be {listed(map(str, expected), 'or')}"
             case "const":

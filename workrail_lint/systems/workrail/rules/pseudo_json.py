@@ -25,7 +25,7 @@ _LITERALS = {"true": True, "false": False, "null": None}
 
 
 class _NoJsonError(Exception):
-    """What is there is not like JSON."""
+    """The text is not like JSON."""
 
 
 class _Reader:

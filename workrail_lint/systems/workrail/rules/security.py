@@ -539,9 +539,9 @@ class PromptProtocolOverride(WorkflowRule):
     good = ({"prompt": "Print the plan."}, {"prompt": "Do not call continue_workflow before the tests pass."})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        found, texts = prompts(workflow), text_index(workflow)
+        phrases, texts = prompts(workflow), text_index(workflow)
         for search, pattern in _OVERRIDES:
-            for hit in found.hits(search):
+            for hit in phrases.hits(search):
                 passage = delivered(workflow).passage(hit.step, hit.text)
                 is_meant = search is _OVERRIDES[0][0] and not (
                     passage.is_code(hit.start)
