@@ -16,7 +16,7 @@ from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLos
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.scenarios.drivers import ScenarioDocument, open_scenario
 from pytest_workrail.scenarios.workflow_driver import load
-from workrail_lint.base.files import output_root
+from workrail_lint.base.files import is_below, output_root
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, printable
@@ -24,7 +24,6 @@ from workrail_lint.cli import INTERRUPTED, NOTHING, USAGE, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.config import Config
-from workrail_lint.project.discovery import is_below
 from workrail_lint.systems.workrail.compile import compile_source
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 

@@ -47,8 +47,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def _leads_out(path: Path, parent: pytest.Collector) -> bool:
     """Return whether a link that nobody named leads out of the project. What it leads to is none of its tests."""
-    from workrail_lint.base.files import output_root
-    from workrail_lint.project.discovery import is_below
+    from workrail_lint.base.files import is_below, output_root
 
     root = str(parent.config.rootpath)
     if parent.session.isinitpath(path) or is_below(str(path), (root, output_root(root))):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -158,6 +158,12 @@ def project_folders(start: str) -> Iterator[tuple[str, bool]]:
     top = next((number for number, mark in marks if os.path.lexists(mark) and (number == at or is_own(mark))), None)
     for number, place in enumerate(above if top is None else above[: top + 1]):
         yield place, number <= at or top is not None
+
+
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Return whether a path leads into one of the folders, with all links on the way followed."""
+    real = os.path.realpath(path)
+    return any(real.startswith(os.path.join(os.path.realpath(folder), "")) for folder in folders)
 
 
 # ---------------------------------------------------------------------------------------------------------- writing

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from workrail_lint.base.files import CACHE_FOLDER, matches
+from workrail_lint.base.files import CACHE_FOLDER, is_below, matches
 from workrail_lint.systems.base import System
 
 SKIPPED_FOLDERS = {
@@ -139,12 +139,6 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
                 problems.append((shown(path), "is a symbolic link that leads out of the project"))
             else:
                 yield shown(path)
-
-
-def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a path leads into one of the folders, with all links on the way followed."""
-    real = os.path.realpath(path)
-    return any(real.startswith(os.path.join(os.path.realpath(folder), "")) for folder in folders)
 
 
 def is_wanted(

@@ -292,3 +292,24 @@ def test_the_words_are_our_own() -> None:
     assert len(published) > 1000
     assert len(ours) > 1000
     assert ours & published == set()
+
+
+def test_a_link_out_of_the_project_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    (project / "routines").mkdir(parents=True)
+    (project / ".git").mkdir()
+    definition = json.dumps(routine("routine-mine"))
+    (tmp_path / "secret.json").write_text(definition)
+    (project / "shared.json").write_text(definition)
+    (project / "routines" / "leak.json").symlink_to(tmp_path / "secret.json")
+    monkeypatch.chdir(project)
+    outside = collect_routines("routines")
+    assert outside.definitions == {}
+    assert [finding.message for finding in outside.findings] == [
+        "skipped, because it is a symbolic link that leads out of the project"
+    ]
+    (project / "routines" / "leak.json").unlink()
+    (project / "routines" / "linked.json").symlink_to(project / "shared.json")
+    inside = collect_routines("routines")
+    assert len(inside.definitions) == 1
+    assert inside.findings == []

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
+from workrail_lint.base.files import is_below, output_root
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import MAX_BYTES, JsonDocument
@@ -124,14 +125,23 @@ def _files(path: str, findings: list[Finding]) -> list[str]:
         message = f"can't be read: {reason(error)}"
         findings.append(finding("routines-not-readable", message, phase=Phase.READ, path=path))
         return []
-    return [os.path.join(path, name) for name in sorted(names)]
+    paths = []
+    for file in (os.path.join(path, name) for name in sorted(names)):
+        # What a repository links to may be a stranger's file: only the project's own are read.
+        if os.path.islink(file) and not is_below(file, (path, output_root(path))):
+            findings.append(_skipped("it is a symbolic link that leads out of the project", file))
+        else:
+            paths.append(file)
+    return paths
+
+
+def _skipped(why: str, path: str, pointer: str = "") -> Finding:
+    message = f"skipped, because {why}"
+    return finding("routine-skipped", message, pointer, severity=Severity.WARNING, phase=Phase.READ, path=path)
 
 
 def _unreadable(error: Finding) -> Finding:
-    message = f"skipped, because it is not valid JSON: {error.message}"
-    skipped = finding(
-        "routine-skipped", message, error.pointer, severity=Severity.WARNING, phase=Phase.READ, path=error.path
-    )
+    skipped = _skipped(f"it is not valid JSON: {error.message}", error.path, error.pointer)
     skipped.span = error.span
     return skipped
 
@@ -147,10 +157,7 @@ def _refused(refusal: Refusal, source: str) -> Finding:
             phase=Phase.COMPILE,
             path=source,
         )
-    message = f"skipped, because {refusal.message}"
-    return finding(
-        "routine-skipped", message, refusal.pointer, severity=Severity.WARNING, phase=Phase.READ, path=source
-    )
+    return _skipped(refusal.message, source, refusal.pointer)
 
 
 def _collision(template_id: str, loser: dict[str, Any], winner: dict[str, Any], source: str) -> Finding:

@@ -447,12 +447,11 @@ class _Values:
         if lowest <= bound <= highest or len(ends) > 1:
             return
         self.judge_.judged.add(use.pointer)
-        scale = f"{js.number_text(lowest)} to {js.number_text(highest)}"
+        stated = f"{js.number_text(lowest)} to {js.number_text(highest)}"
         holds = "always" if True in ends else "never"
         message = (
-            f"{quoted(self.name)} is {scale} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} "
-            f"true; compare "
-            "with a number of that scale"
+            f"{quoted(self.name)} is {stated} by its prompt, so '{operator} {js.number_text(bound)}' is {holds} "
+            "true; compare with a number of that scale"
         )
         self._report(OUTSIDE, Severity.WARNING, pointer, message, f"scale {operator} {bound}")
 
