@@ -42,9 +42,8 @@ REPORTED = {
     "fed34e2b": "contract-optional",
     "ff7e1d4b": "tool-unavailable",
 }
-# Not among them: 5c739c34 and 84176985 (a step needs what another did not produce, and no text names it), 7b33b430 (the
-# other file with the same id is not part of the fix), ad2a4fcb (the public engine ignores `loopId`; reported with
-# `target = "ir"`), and c92bc223 (the engine keeps context values, so a prompt that forbids sending them does no harm).
+# Not among them: 5c739c34 and 84176985 (a step needs what another did not produce, and no text names it) and c92bc223 (the
+# engine keeps context values, so a prompt that forbids sending them does no harm). For 7b33b430 and ad2a4fcb see below.
 
 
 def commits() -> list[str]:
@@ -55,9 +54,9 @@ def commits() -> list[str]:
     return sorted(entry["commit"] for entry in index if entry["commit"] in REPORTED)
 
 
-def shown(folder: Path) -> Counter[str]:
+def shown(folder: Path, target: str = "engine") -> Counter[str]:
     with contextlib.chdir(folder):
-        return Counter(f.name for f in check(["."], jobs=1).findings if f.severity is not Severity.INFO)
+        return Counter(f.name for f in check(["."], jobs=1, target=target).findings if f.severity is not Severity.INFO)
 
 
 @pytest.mark.parametrize("commit", commits())
@@ -67,3 +66,22 @@ def test_the_mistake_is_reported_before_and_not_after(commit: str) -> None:
     folder = shared / "corpus" / "fixes" / commit
     before, after = shown(folder / "before"), shown(folder / "after")
     assert before[REPORTED[commit]] > after[REPORTED[commit]], before - after
+
+
+def test_an_id_of_two_workflows_is_reported_where_both_are_checked(tmp_path: Path) -> None:
+    """7b33b430: the other file with the same id is not part of the fix, so it is made of the same text here."""
+    shared = shared_folder()
+    assert shared is not None
+    (source,) = (shared / "corpus" / "fixes" / "7b33b430" / "before").iterdir()
+    for name in ("systematic.json", "systemic.json"):
+        (tmp_path / name).write_bytes(source.read_bytes())
+    assert shown(tmp_path)["duplicate-workflow-id"] > 0
+
+
+def test_decisions_for_another_loop_are_reported_where_loops_are_named() -> None:
+    """ad2a4fcb: prompts ask for a `loopId` that is not the loop's; the public engine ignores it, the IR does not."""
+    shared = shared_folder()
+    assert shared is not None
+    folder = shared / "corpus" / "fixes" / "ad2a4fcb"
+    rule = "loop-source-loopid-mismatch"
+    assert shown(folder / "before", target="ir")[rule] > shown(folder / "after", target="ir")[rule]
