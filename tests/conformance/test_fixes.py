@@ -42,8 +42,8 @@ REPORTED = {
     "fed34e2b": "contract-optional",
     "ff7e1d4b": "tool-unavailable",
 }
-# Not among them: 5c739c34 and 84176985 (a step needs what another did not produce, and no text names it) and c92bc223 (the
-# engine keeps context values, so a prompt that forbids sending them does no harm). For 7b33b430 and ad2a4fcb see below.
+# Not among them: 5c739c34 and 84176985 (a step needs what another did not produce, and no text names it) and c92bc223
+# (the engine keeps context values, so a prompt that forbids sending them does no harm). 7b33b430, ad2a4fcb: see below.
 
 
 def commits() -> list[str]:
