@@ -212,7 +212,7 @@ class Settling:
 
     def _is_exhausted(self, position: Position) -> bool:
         limit = 3 if position.context.get("is_autonomous") in (True, "true") else INTERACTIVE_ATTEMPTS
-        return position.run.blocked_chain(position.node.node_id) >= limit
+        return self._promises.failed_attempts(position) >= limit
 
     def _go_back(self, who: int, agent: HostileAgent, position: Position) -> bool:
         """The way on from a block that can't be retried: a person agrees, and the step is done again from above it."""
