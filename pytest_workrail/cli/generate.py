@@ -108,7 +108,7 @@ def _work(args: Any) -> tuple[list[Work], Searched]:
     others = other_documents(args.paths, config)
     args.paths = [path for path in args.paths if path not in {each for each, _ in others}]
     searched = searched_workflows(args)
-    work_items: list[Work] = [(TASK, _piece(args, each)) for each in searched.workflows]
+    work_items: list[Work] = [(TASK, _piece(args, searched.config, each)) for each in searched.workflows]
     if args.system is not None:
         work_items.append(system_work(args.system, args.out, args.golden))
     for path, kind in others:
@@ -134,10 +134,13 @@ def _performed(args: Any, work: list[Work]) -> Gathered:
     return together
 
 
-def _piece(args: Any, workflow: SearchedWorkflow) -> dict[str, Any]:
+def _piece(args: Any, config: Config, workflow: SearchedWorkflow) -> dict[str, Any]:
     folder = os.path.dirname(workflow.path) or os.curdir if args.out is None else args.out
-    # What the command line names, a scenario has to name as well; what the configuration names is found again.
     named = {"workflow": workflow.path, "catalog": args.catalog, "routines": args.routines}
+    # A scenario names what the command line names. What the configuration names is found again, but only from inside
+    # its project.
+    if not Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(config.root)):
+        named = {member: path or config.file(member) for member, path in named.items()}
     sources: dict[str, Json] = {
         member: shown_path(os.path.relpath(os.path.realpath(path), os.path.realpath(folder)))
         for member, path in named.items()

@@ -5,8 +5,9 @@ The oracle repeats the run in a second world; the promises compare what both ans
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from pytest_workrail.agents.agent import Exchange
@@ -33,7 +34,6 @@ from pytest_workrail.engine.model.words import (
     MAX_BLOCKERS,
     Preferences,
 )
-from pytest_workrail.engine.protocol.advance_outcome import asks_questions
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from pytest_workrail.run.history import Position, position_of
@@ -261,6 +261,8 @@ class Promises:
         self._answers: dict[str, str] = {}
         self._shown: dict[tuple[NodeId, Preferences], str] = {}
         self._given: set[str] = set()
+        # The output that each question on the way was asked about; an answer without one of its own is judged by it.
+        self._questions: dict[NodeId, Submission] = {}
         self._oracle: Oracle | None = None
 
     # ------------------------------------------------------------------------------------------------ keeping track
@@ -433,9 +435,7 @@ class Promises:
         at = record.position
         if at is None or not record.is_advance or at.node.kind != "blocked_attempt":
             return
-        chain, node = 0, at.node
-        while node.kind == "blocked_attempt" and node.parent is not None:
-            chain, node = chain + 1, at.run.nodes[node.parent]
+        chain = self.failed_attempts(at)
         autonomous = at.context.get("is_autonomous") in (True, "true")
         budget = AUTONOMOUS_ATTEMPTS if autonomous else INTERACTIVE_ATTEMPTS
         self.expect("recoverable", not record.added or chain < budget, f"attempt {chain + 1} in a row was taken")
@@ -444,6 +444,19 @@ class Promises:
         is_about_loop = any(loop.loop_variable is not None for loop in world.program.definition.loops)
         if refused and not is_about_loop:
             self.expect("recoverable", chain >= budget, f"attempt {chain + 1} in a row was refused")
+
+    def failed_attempts(self, at: Position) -> int:
+        """Return how many attempts in a row have failed, from a node upwards; a question is not one of them."""
+        return sum(node_id not in self._questions for node_id in _blocked_attempts(at))
+
+    def _judged_output(self, record: CallRecord) -> Submission:
+        """Return the output by which an advance is judged: its own, or that of the question it only answers."""
+        output: Any = record.request.get("output") or {}
+        submission = Submission(output.get("notesMarkdown"), tuple(output.get("artifacts", ())))
+        if submission != Submission() or record.position is None:
+            return submission
+        asked = (self._questions[each] for each in _blocked_attempts(record.position) if each in self._questions)
+        return next(asked, submission)
 
     # ------------------------------------------------------------------------------------------------ about the run
 
@@ -460,13 +473,15 @@ class Promises:
         context = _changed(known.context if lineage else self._run_context, record.request.get("context"))
         if event.data.node_kind != "step":
             # What was submitted waits for the answer to a question; any other block keeps nothing of it.
-            self._nodes[node_id] = replace(known, context=context) if _is_question(world, record) else known
+            self._nodes[node_id] = known
+            if world.is_question(position):
+                self._nodes[node_id] = replace(known, context=context)
+                self._questions[node_id] = self._judged_output(record)
             self._check_pending(world, position, known.progress)
             return
         self._run_context = context
         before = record.position
-        submitted = _artifacts(record.request)
-        artifacts = (*(before.earlier if before is not None else ()), *submitted)
+        artifacts = (*(before.earlier if before is not None else ()), *self._judged_output(record).artifacts)
         never_stop = (before.preferences if before is not None else world.preferences).never_stops
         progress = self._oracle.following(known.progress, context, artifacts, never_stop)
         self._nodes[node_id] = _KnownNode(progress or Progress(), context)
@@ -502,13 +517,9 @@ class Promises:
         view = world.view(before)
         if view is None:
             return
-        output: Any = record.request.get("output") or {}
         given: Any = record.request.get("context")
         judged = world.program.validator.check(
-            view.step,
-            view.instance.loop_path,
-            Submission(output.get("notesMarkdown"), _artifacts(record.request)),
-            view.merged(given),
+            view.step, view.instance.loop_path, self._judged_output(record), view.merged(given)
         )
         lacking = len(judged.reasons())
         critical = [
@@ -564,9 +575,10 @@ def _tokens(response: Mapping[str, Any]) -> set[str]:
     return {token for token in tokens if isinstance(token, str)}
 
 
-def _artifacts(request: Mapping[str, Json]) -> tuple[Json, ...]:
-    output: Any = request.get("output") or {}
-    return tuple(output.get("artifacts", ()))
+def _blocked_attempts(at: Position) -> Iterator[NodeId]:
+    """Yield the blocked attempts in a row that end at a node, the newest first."""
+    upwards = at.run.upwards(at.node.node_id)
+    return takewhile(lambda node_id: at.run.nodes[node_id].kind == "blocked_attempt", upwards)
 
 
 def _context_difference(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
@@ -584,11 +596,3 @@ def _changed(context: Mapping[str, Json], change: Any) -> dict[str, Json]:
     """Return a context with a change to it; null removes a variable."""
     merged = {**context, **(change or {})}
     return {name: value for name, value in merged.items() if value is not None or name not in (change or {})}
-
-
-def _is_question(world: World, record: CallRecord) -> bool:
-    """Return whether a call was answered by asking for variables."""
-    response: Any = {} if record.exchange is None else record.exchange.response
-    report = response.get("blockers")
-    codes = [each["code"] for each in report["blockers"]] if isinstance(report, dict) else []
-    return asks_questions(world.profile) and codes == ["MISSING_CONTEXT_KEY"]

@@ -76,10 +76,13 @@ def play(ir: dict[str, Any], story: Story, *, deep: bool = False) -> Outcome:
             return outcome
     if is_neutral(ir, story):
         other: ProfileName = "locked" if story.profile == "reference" else "reference"
-        outcome.occasions["profiles"] = outcome.occasions.get("profiles", 0) + 1
         compared = _played(ir, replace(story, profile=other))
-        if compared.broken is None and _masked(compared.answers) != _masked(outcome.answers):
-            outcome.broken = ("profiles", "the profiles differ where they have no choice")
+        answers, others = _masked(outcome.answers), _masked(compared.answers)
+        # Only one profile asks for variables: a run with a question has left what both share.
+        if not any("MISSING_CONTEXT_KEY" in codes for _, _, codes in (*answers, *others)):
+            outcome.occasions["profiles"] = outcome.occasions.get("profiles", 0) + 1
+            if compared.broken is None and answers != others:
+                outcome.broken = ("profiles", "the profiles differ where they have no choice")
     return outcome
 
 
@@ -212,7 +215,7 @@ class Settling:
 
     def _is_exhausted(self, position: Position) -> bool:
         limit = 3 if position.context.get("is_autonomous") in (True, "true") else INTERACTIVE_ATTEMPTS
-        return position.run.blocked_chain(position.node.node_id) >= limit
+        return self._promises.failed_attempts(position) >= limit
 
     def _go_back(self, who: int, agent: HostileAgent, position: Position) -> bool:
         """The way on from a block that can't be retried: a person agrees, and the step is done again from above it."""

@@ -14,6 +14,7 @@ from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.snapshot import BlockedState, TerminalBlock
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, MAX_NOTES_BYTES, PRESETS, Preferences
+from pytest_workrail.engine.protocol.advance_outcome import asks_questions
 from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
 from pytest_workrail.engine.protocol.sessions import Program, frozen
 from pytest_workrail.engine.tokens.issuer import NodeAddress
@@ -168,6 +169,13 @@ class World:
         """Return whether a node is a blocked attempt that can't be retried."""
         state = snapshot_of(self.bench, position.node).state
         return isinstance(state, BlockedState) and isinstance(state.blocked, TerminalBlock)
+
+    def is_question(self, position: Position) -> bool:
+        """Return whether a node asks for variables, which is no failed attempt."""
+        state = snapshot_of(self.bench, position.node).state
+        if not isinstance(state, BlockedState) or not asks_questions(self.profile):
+            return False
+        return [blocker.code for blocker in state.blocked.blockers.blockers] == ["MISSING_CONTEXT_KEY"]
 
     def view(self, position: Position | None) -> StepView | None:
         """Return the pending step of a node as an agent sees it; None where there is none to submit."""

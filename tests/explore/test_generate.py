@@ -288,6 +288,15 @@ def test_routines_of_the_command_line_are_named_in_the_scenarios(
     assert isinstance(play(Path("made") / made["name"], made["name"]), Ok)
 
 
+def test_routines_of_the_project_are_named_in_scenarios_outside_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = FIXTURES / "workflows" / "upgrade-service.json", tmp_path / "made"
+    (made, *_) = result(capsys, str(source), "--out", str(out))["scenarios"]
+    assert (out / made["document"]["routines"]).resolve() == FIXTURES / "routines"
+    assert isinstance(play(out / made["name"], made["name"]), Ok)
+
+
 def test_members_that_decide_and_the_order_of_neighbours_are_covered() -> None:
     either = {"or": [{"var": "size", "equals": "large"}, {"var": "risk", "equals": "high"}]}
     steps = [RELEASE["steps"][0], {**RELEASE["steps"][1], "runCondition": either}, RELEASE["steps"][2]]

@@ -153,6 +153,19 @@ def test_what_was_submitted_may_wait_for_the_answer_to_a_question() -> None:
         assert play(compiled(workflow), story).broken is None
 
 
+@pytest.mark.parametrize(
+    ("workflow", "turns"),
+    [
+        # The answer to a question has no output: it is judged by the output that led to the question.
+        ("list", (("context", 0, "files", None), ("block", 0, 1))),
+        # Ten failed attempts in a row, and a question among them that is not one.
+        ("long", (("context", 0, "v19", []), ("block", 0, 9), ("context", 0, "v1", False), ("adv", 0, "right"))),
+    ],
+)
+def test_a_question_is_no_failed_attempt(workflow: str, turns: Any) -> None:
+    assert play(compiled(workflow), Story(turns, "locked", GUIDED), deep=True).broken is None
+
+
 def test_preferences_that_a_person_sets_may_change_what_a_node_shows() -> None:
     """A workflow that recommends to be guided says so to a run that is not."""
     source = {**WORKFLOWS["approval"], "recommendedPreferences": {"recommendedAutonomy": "guided"}}
