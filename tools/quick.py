@@ -67,6 +67,7 @@ TESTS = {
     "workrail_lint/base/ecma_regex": ("tests/engine/test_ecma_regex.py",),
     "workrail_lint/base/html.py": ("tests/security/test_pages.py",),
     "workrail_lint/base/regex_analysis": ("tests/test_regex_analysis.py",),
+    "workrail_lint/documents/pointer.py": ("tests/documents", "tests/project/test_config_and_discovery.py"),
     "workrail_lint/findings": ("tests/report",),
     "workrail_lint/systems": ("tests/project", "tests/rules"),
     "workrail_lint/systems/blocks/rules": ("tests/blocks", "tests/rules"),

@@ -71,7 +71,7 @@ def literal(call: Call, outline: str) -> str:
     """Return an outline as source text, in the author's quotes and indentation as far as it fits."""
     match = _LITERAL.fullmatch(call.literal or "")
     if match is not None and len(match[2]) == 1 and "\n" not in outline:
-        return _quoted(outline, "", match[2])
+        return _quoted(outline, match[2])
     if match is None or len(match[2]) == 1:
         return _block(outline, '"""', call.indent + "    ", f"\n{call.indent}", "\n")
     body = match[3]
@@ -80,22 +80,24 @@ def literal(call: Call, outline: str) -> str:
     last = body.rpartition("\n")[2]
     closing = f"\n{last}" if "\n" in body and not last.strip() else ""
     opening = next((start for start in ("\\\n", "\n") if body.startswith(start)), "")
-    return match[1].lower().replace("u", "") + _block(outline, match[2], indent, closing, opening, bool(match[1]))
+    block = _block(outline, match[2], indent, closing, opening)
+    # In a raw string a backslash escapes nothing.
+    is_raw = match[1].lower() == "r" and "\\" not in block
+    return f"r{block}" if is_raw else block
 
 
-def _block(outline: str, quotes: str, indent: str, closing: str, opening: str, is_raw: bool = False) -> str:
+def _block(outline: str, quotes: str, indent: str, closing: str, opening: str) -> str:
     lines = outline.split("\n")
     body = f"\n{indent}".join(lines)
-    if not is_raw or "\\" in body or quotes in body:
-        body = body.replace("\\", "\\\\").replace(quotes, "".join(f"\\{mark}" for mark in quotes))
+    body = body.replace("\\", "\\\\").replace(quotes, "".join(f"\\{mark}" for mark in quotes))
     if body.endswith(quotes[0]) and not closing:
         body = f"{body[:-1]}\\{quotes[0]}"
     return f"{quotes}{opening}{indent if opening else ''}{body}{closing}{quotes}"
 
 
-def _quoted(text: str, prefix: str, quote: str) -> str:
+def _quoted(text: str, quote: str) -> str:
     escaped = text.replace("\\", "\\\\").replace(quote, f"\\{quote}")
-    return f"{prefix}{quote}{escaped}{quote}"
+    return f"{quote}{escaped}{quote}"
 
 
 def write_inline(root: Path, records: Mapping[str, Iterable[InlineRecord]]) -> tuple[list[str], list[str]]:

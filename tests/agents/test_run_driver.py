@@ -131,6 +131,22 @@ def test_the_final_projection_of_each_ending() -> None:
     assert play(TWO, Auto(), max_turns=2).ending.kind == "complete", "exactly as many turns as it takes"
 
 
+def test_what_was_submitted_before_a_question_counts_and_what_was_refused_does_not() -> None:
+    authored = workflow(step("look"), step("deep", runCondition={"var": "depth", "equals": "full"}), step("report"))
+    turns = [
+        Turn("look", Submit()),  # refused: notes are missing
+        Turn("look", Submit("Seen.")),
+        Turn("report", Submit("Written.")),  # the locked profile asks for `depth`
+        Turn("report", Submit()),  # declined
+    ]
+    run = with_turns(authored, *turns, profile="locked")
+    assert [attempt.outcome for attempt in run.transcript.attempts] == ["blocked", "advanced", "blocked", "advanced"]
+    assert run.transcript.final["outputs"] == [
+        {"step": "look", "notes": "Seen."},
+        {"step": "report", "notes": "Written."},
+    ]
+
+
 def test_outputs_keep_the_order_of_submission() -> None:
     artifacts = tuple({"kind": "demo.note", "number": number} for number in range(4))
     run = with_turns(TWO, Turn("one", Submit("x", artifacts)))

@@ -352,8 +352,12 @@ def test_a_mutant_is_where_its_author_wrote_what_it_changes(pointer: str, line: 
     assert isinstance(made, Ok), made.error
     result = {"id": "M:1", "operator": "M", "change": "c", "pointer": pointer, "status": "inert", "reason": "because"}
     (mutant,) = stryker_file(text.encode(), made.value, [result])["mutants"]
-    start = mutant["location"]["start"]
-    assert text.splitlines()[start["line"] - 1].strip().rstrip(",") == line
+    start, end = mutant["location"]["start"], mutant["location"]["end"]
+    lines = text.splitlines(keepends=True)
+    assert lines[start["line"] - 1].strip().rstrip(",") == line
+    # From its first character to behind its last one it is a whole value.
+    first, last = (sum(map(len, lines[: at["line"] - 1])) + at["column"] - 1 for at in (start, end))
+    json.loads(text[first:last])
     assert (mutant["status"], mutant["statusReason"]) == ("Ignored", "because")
 
 

@@ -271,7 +271,11 @@ def test_beside_inline_snapshot(inline: Suite, monkeypatch: pytest.MonkeyPatch) 
         ('"""old"""', "new", '"""new"""'),
         ("'''\n  old\n'''", "a\nb", "'''\n  a\n  b\n'''"),
         ('"""\\\n\told\n\tolder\n\t"""', "a\nb", '"""\\\n\ta\n\tb\n\t"""'),
-        ('r"""\n    old\n"""', "a\\u001b", 'r"""\n    a\\\\u001b\n"""'),
+        # A raw text stays raw as long as it has nothing to escape.
+        ('r"""\n    old\n"""', "a", 'r"""\n    a\n"""'),
+        ('R"""old"""', "a", 'r"""a"""'),
+        ('u"""old"""', "a", '"""a"""'),
+        ('r"""\n    old\n"""', "a\\u001b", '"""\n    a\\\\u001b\n"""'),
         ('"""\n        old"""', 'a"', '"""\n        a\\""""'),
         ('"""old"""', 'a"""b', '"""a\\"\\"\\"b"""'),
     ],
@@ -279,11 +283,18 @@ def test_beside_inline_snapshot(inline: Suite, monkeypatch: pytest.MonkeyPatch) 
 def test_an_authors_formatting_is_kept(written: str | None, outline: str, expected: str) -> None:
     call = Call(Path("x.py"), Span(1, 0, 1, 0), written, "    ", "")
     made = literal(call, outline)
-    if expected.startswith("r"):
-        assert same_outline(eval(made.removeprefix("r")), outline) or same_outline(eval(made), outline)
-        return
     assert made == expected
     assert same_outline(eval(made), outline)
+
+
+@pytest.mark.parametrize("outline", ["a", "a\nb", "a\\b\n\\", "it's", 'a"', "a'", 'x"""y', "x'''y\nz"])
+def test_whatever_the_quotes_what_is_written_is_the_outline(outline: str) -> None:
+    bodies = ("old", "\n  old\n  ", "\\\n  old\n", "\n  old", "old\n    older\n")
+    blocks = [f"{quotes}{body}{quotes}" for quotes in ('"""', "'''") for body in bodies]
+    for text in (*blocks, "'old'", '"old"'):
+        for prefix in ("", "r", "R", "u", "U"):
+            made = literal(Call(Path("x.py"), Span(1, 0, 1, 0), prefix + text, "    ", ""), outline)
+            assert same_outline(eval(made), outline), (prefix + text, made)
 
 
 def test_line_ends_and_encodings_stay(inline: Suite) -> None:

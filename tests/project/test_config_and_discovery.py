@@ -114,11 +114,16 @@ def test_places_by_id() -> None:
     assert id_pointer(document, "/steps/1/promptFragments/0/text") == "/steps/plan/promptFragments/x/text"
     assert id_pointer(document, "/steps/2/title") == "/steps/2/title"
     assert id_pointer(document, "/steps/9/title") == "/steps/9/title"
-    assert place_matches("w/a.json#/steps/plan", "w/a.json", "/steps/plan/prompt")
     assert place_matches("a.json#/steps/*/prompt", "deep/a.json", "/steps/plan/prompt")
     assert place_matches("w/*.json", "w/a.json", "/anything")
-    assert not place_matches("w/a.json#/steps/plan", "w/a.json", "/steps/planning")
     assert not place_matches("w/b.json#/steps", "w/a.json", "/steps")
+    # With and without a star, a place is itself and what is below it.
+    for wanted in ("/steps/plan", "/steps/plan/", "/steps/pla*", "/*/plan"):
+        for pointer in ("/steps/plan", "/steps/plan/prompt", "/steps/plan/a/b"):
+            assert place_matches(f"w/a.json#{wanted}", "w/a.json", pointer), (wanted, pointer)
+        for pointer in ("", "/steps", "/steps/other", "/steps/other/plan"):
+            assert not place_matches(f"w/a.json#{wanted}", "w/a.json", pointer), (wanted, pointer)
+    assert not place_matches("w/a.json#/steps/plan", "w/a.json", "/steps/planning")
 
 
 @given(

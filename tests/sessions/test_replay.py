@@ -349,6 +349,10 @@ def test_every_session_of_a_folder_is_an_item(project: pytest.Pytester) -> None:
     broken = project.runpytest("-rf")
     broken.assert_outcomes(failed=2)
     broken.stdout.fnmatch_lines(["*breaks at step first, call 3 on workflows/plain.json: the next step 'second' no*"])
+    (project.path / "workflows" / "plain.json").write_text(json.dumps({**PLAIN, "steps": [{}]}), encoding="utf-8")
+    invalid = project.runpytest("-rf")
+    invalid.assert_outcomes(failed=2)
+    invalid.stdout.fnmatch_lines(["*session * invalid on workflows/plain.json: *"])
 
 
 def test_without_a_version_in_the_project_the_pinned_one_is_replayed(project: pytest.Pytester) -> None:

@@ -261,6 +261,13 @@ def test_damage_is_named_and_the_rest_can_be_read(tmp_path: Path, change: Any, w
     assert (summary.status, summary.damage) == ("damaged", log.damage)
 
 
+def test_a_manifest_that_can_not_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    _as_folder(write(tmp_path, SAMPLE) / "manifest.jsonl")
+    log = read_log(DataFolder(str(tmp_path)), SAMPLE.session_id)
+    assert str(log.damage).startswith("the manifest can't be read (")
+    assert str(log.damage).endswith(")")
+
+
 def _edit(path: Path, change: Any) -> None:
     path.write_bytes(change(path.read_bytes()))
 

@@ -217,6 +217,20 @@ def test_no_token_that_was_handed_out_is_lost_in_a_crash():
     assert count > 2000
 
 
+def test_a_token_of_another_process_is_safe_before_it_is_used():
+    files = RecordingFiles()
+    prepare_root(files)
+    record = a_record(1)
+    assert FileAliasIndex(files).reserve(record).is_ok  # and not settled: that process was killed
+    other = FileAliasIndex(RecordingFiles.after(files.ops))
+    assert other.by_nonce(record.nonce) == Ok(record)
+    other._files.note(record)
+    noted = [state for state in crash_states(other._files.ops) if state.notes]
+    assert noted
+    for state in noted:
+        assert FileAliasIndex(TreeFiles(dict(state.contents))).by_nonce(record.nonce) == Ok(record)
+
+
 def test_alias_failures_are_values():
     files = Failing()
     files.broken = True
