@@ -120,13 +120,14 @@ def _finding(
 
 def _repeated(nodes: Sequence[N], member: str) -> Iterator[tuple[N, int]]:
     """Yield each node whose value of a member an earlier one has too, and the index of the first of them."""
-    first: dict[str, int] = {}
+    if len(nodes) < 2:
+        return
+    first: dict[str, N] = {}
     for node in nodes:
         if node.has(member):
-            value = getattr(node, node.leaves[member])
-            if value in first:
-                yield node, first[value]
-            first.setdefault(value, node.index)
+            other = first.setdefault(getattr(node, node.leaves[member]), node)
+            if other is not node:
+                yield node, other.index
 
 
 # Ids of steps
