@@ -144,7 +144,7 @@ def _check_ids(workflow: Workflow) -> Iterator[Finding]:
         message = f"duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
         yield _finding("id-duplicate", step.at("id"), message, also=other.at("id"))
     for loop in workflow.steps:
-        for step, other in _sharing_ids(loop.body_steps):
+        for step, other in _sharing_ids(loop.body_steps) if loop.kind == "loop" else ():
             message = f"loop {quoted(loop.id)}: duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
             yield _finding("id-duplicate", step.at("id"), message, also=other.at("id"))
 
@@ -167,7 +167,7 @@ def _sharing_ids(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
 
 def _check_standard(step: StandardStep) -> Iterator[Finding]:
     # A step of an unknown type was meant to be something else, which may need no prompt.
-    if step.raw.get("type") in (None, "standard"):
+    if len(_SOURCES.intersection(step.raw)) != 1 and step.raw.get("type") in (None, "standard"):
         yield from _check_prompt_source(step)
     for fragment, first in _repeated(step.prompt_fragments, "id"):
         yield _finding(
