@@ -170,18 +170,22 @@ class Build:
     def root(self, reader: Reader, raw: dict[str, Any], pointer: str = "") -> Any:
         """Return what a reader makes of an object, with all nodes below it."""
         node = reader.read(self, raw, None, pointer)
-        while self._unfilled:
-            unfilled = self._unfilled.pop()
+        unfilled = self._unfilled
+        while unfilled:
+            empty = unfilled.pop()
             if self.left_out or self.damage:
-                self._fill_carefully(unfilled)
+                self._fill_carefully(empty)
             else:
-                self._fill(unfilled, unfilled.raw)
+                self._fill(empty, empty.raw)
         return node
 
     def node(self, cls: type[N], raw: dict[str, Any], parent: Node | None, key: str) -> N:
         """Return a node that is filled later."""
         node = cls()
-        node.__dict__.update(raw=raw, parent=parent, key=key)
+        members = node.__dict__
+        members["raw"] = raw
+        members["parent"] = parent
+        members["key"] = key
         self._unfilled.append(node)
         return node
 
@@ -281,10 +285,12 @@ class Items:
         elif _STRINGS.issuperset(map(type, value)):
             return value  # there are no nodes in it
         read = self.reader.read
-        parts = [read(build, item, parent, f"{key}/{index}") for index, item in numbered(value)]
-        if isinstance(value, Kept) or None in parts:
-            pairs = zip(numbered(value), parts, strict=True)
-            return Kept((index, part) for (index, _), part in pairs if part is not None)
+        if isinstance(value, Kept):
+            kept = [(index, read(build, item, parent, f"{key}/{index}")) for index, item in numbered(value)]
+            return Kept((index, part) for index, part in kept if part is not None)
+        parts = [read(build, item, parent, f"{key}/{index}") for index, item in enumerate(value)]
+        if None in parts:
+            return Kept((index, part) for index, part in enumerate(parts) if part is not None)
         return parts
 
 

@@ -120,13 +120,14 @@ def _finding(
 
 def _repeated(nodes: Sequence[N], member: str) -> Iterator[tuple[N, int]]:
     """Yield each node whose value of a member an earlier one has too, and the index of the first of them."""
-    first: dict[str, int] = {}
+    if len(nodes) < 2:
+        return
+    first: dict[str, N] = {}
     for node in nodes:
         if node.has(member):
-            value = getattr(node, node.leaves[member])
-            if value in first:
-                yield node, first[value]
-            first.setdefault(value, node.index)
+            other = first.setdefault(getattr(node, node.leaves[member]), node)
+            if other is not node:
+                yield node, other.index
 
 
 # Ids of steps
@@ -143,7 +144,7 @@ def _check_ids(workflow: Workflow) -> Iterator[Finding]:
         message = f"duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
         yield _finding("id-duplicate", step.at("id"), message, also=other.at("id"))
     for loop in workflow.steps:
-        for step, other in _sharing_ids(loop.body_steps):
+        for step, other in _sharing_ids(loop.body_steps) if loop.kind == "loop" else ():
             message = f"loop {quoted(loop.id)}: duplicate step id {quoted(step.id)}; {_place_of(other)} has the same id"
             yield _finding("id-duplicate", step.at("id"), message, also=other.at("id"))
 
@@ -166,7 +167,7 @@ def _sharing_ids(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
 
 def _check_standard(step: StandardStep) -> Iterator[Finding]:
     # A step of an unknown type was meant to be something else, which may need no prompt.
-    if step.raw.get("type") in (None, "standard"):
+    if len(_SOURCES.intersection(step.raw)) != 1 and step.raw.get("type") in (None, "standard"):
         yield from _check_prompt_source(step)
     for fragment, first in _repeated(step.prompt_fragments, "id"):
         yield _finding(
