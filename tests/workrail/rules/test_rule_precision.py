@@ -10,7 +10,7 @@ import pytest
 from lint_probe import fixed, lint
 
 from workrail_lint import check, check_text
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Confidence, Finding, Severity
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.assessments import AssessmentNoConsequence
@@ -45,6 +45,13 @@ def test_severities_and_defaults() -> None:
 
 def test_retired_codes_stay_retired() -> None:
     assert not {"CT006", "PR022", "LC004"} & {info.code for info in RULES.infos}
+
+
+def test_rules_that_were_arguable_are_not_of_high_confidence() -> None:
+    labels = Path(__file__, "../../../../docs/precision.jsonl").resolve().read_text(encoding="utf-8").splitlines()
+    doubtful = {row["rule"] for row in map(json.loads, labels) if row["label"] in ("arguable", "false")}
+    assert doubtful
+    assert [info.code for info in RULES.infos if info.code in doubtful and info.confidence is Confidence.HIGH] == []
 
 
 # --------------------------------------------------------------------------------------- package references

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
-from workrail_lint.findings import Severity, unsafe
+from workrail_lint.findings import Confidence, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
@@ -361,6 +361,7 @@ class StateAsBoolean(WorkflowRule):
     code = "CD062"
     name = "state-as-boolean"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A condition tests a boolean, although the prompt that sets it names a closed set of outcomes."
     why = "A boolean can't tell three outcomes apart: later steps treat two of them alike."

@@ -12,7 +12,7 @@ from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Operation, Replace
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.schema.messages import shown
-from workrail_lint.findings import Finding, Fix, Severity, unsafe
+from workrail_lint.findings import Confidence, Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.compiler.steps import declared_levels
@@ -273,6 +273,7 @@ class AssessmentNoConsequence(_AssessmentRule):
     code = "AS012"
     name = "assessment-no-consequence"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A step asks for an assessment that has no consequences."
     why = "The rating is recorded but never used: the run continues the same way whatever the agent answers."
@@ -370,6 +371,7 @@ class AssessmentMirrorDimension(_AssessmentRule):
     code = "AS014"
     name = "assessment-mirror-dimension"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A dimension is a lone `confidence` or `score`, or has the name of a variable that conditions test."
     why = (

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base.wording import article, counted
-from workrail_lint.findings import Severity
+from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Report
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.evidence_score import EvidenceEvaluation
@@ -191,6 +191,7 @@ class CriteriaNoSubstanceFloor(_EvidenceRule):
     code = "CR006"
     name = "criteria-no-substance-floor"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "lock"
     summary = "The criteria require evidence but no minimum length."
     why = f"One line of the right form passes without any substance. {_PRINCIPLE}"

@@ -11,7 +11,7 @@ from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import ReplaceText
-from workrail_lint.findings import Fix, Severity, unsafe
+from workrail_lint.findings import Confidence, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.model.workflow import LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import LoopRule, Text, WorkflowContext, WorkflowRule
@@ -350,6 +350,7 @@ class LoopManualIteration(WorkflowRule):
     name = "loop-manual-iteration"
     words = _WORDS
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "doc"
     summary = "The prompt of a step outside of loops asks the agent to iterate."
     why = (

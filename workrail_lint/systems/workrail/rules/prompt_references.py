@@ -16,7 +16,7 @@ from workrail_lint.base.files import inside
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, quoted
-from workrail_lint.findings import Severity
+from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.model.workflow import Step
@@ -114,6 +114,7 @@ class ProseJump(WorkflowRule):
     code = "PR038"
     name = "prose-jump"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "product"
     summary = "A prompt tells the agent to jump to another step, or to skip steps."
     why = (
@@ -259,6 +260,7 @@ class ProseExitInCountedLoop(LoopRule):
     code = "LP045"
     name = "prose-exit-in-counted-loop"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "product"
     summary = "A prompt in a `for` or `forEach` loop tells the agent to leave the loop."
     why = (
@@ -311,6 +313,7 @@ class ProseRoundsDiffer(LoopRule):
     code = "LP046"
     name = "prose-rounds-differ"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "product"
     summary = "A prompt in a loop limits the rounds to a number other than `maxIterations`."
     why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."

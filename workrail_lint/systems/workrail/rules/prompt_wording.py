@@ -11,7 +11,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace
-from workrail_lint.findings import Severity, unsafe
+from workrail_lint.findings import Confidence, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.model.workflow import Condition, Step
@@ -81,6 +81,7 @@ class PromptLazyWording(WorkflowRule):
     code = "PR019"
     name = "prompt-lazy-wording"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A prompt allows minimal effort and sets no minimum, or leaves open whether something is to be done."
     why = (
@@ -143,6 +144,7 @@ class PromptEngineVoice(WorkflowRule):
     code = "PR020"
     name = "prompt-engine-voice"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A prompt starts by describing the machinery instead of addressing the agent."
     why = "Agents follow direct instructions more closely than sentences about `the agent` or `this step`."
@@ -178,6 +180,7 @@ class PromptSelfCertify(WorkflowRule):
     code = "PR021"
     name = "prompt-self-certify"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A prompt asks the agent to assess itself in a flag, without a rubric."
     why = (
@@ -253,6 +256,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
     code = "PR025"
     name = "prompt-delegation-ambiguous"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "lock"
     summary = "A prompt delegates without saying how, what to give the subagent, or what it returns."
     why = (
@@ -351,6 +355,7 @@ class ClarificationHeavy(WorkflowRule):
     code = "PR027"
     name = "clarification-heavy"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = f"A workflow asks more than {_MANY_QUESTIONS} clarification questions."
     why = "A user who must answer a long questionnaire first gives up, or answers anything."
@@ -409,6 +414,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
     code = "PR039"
     name = "approval-without-confirmation"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "product"
     summary = "A prompt tells the agent to wait for approval, but the step has no `requireConfirmation`."
     why = (
@@ -562,6 +568,7 @@ class RoleInPrompt(WorkflowRule):
     code = "PR042"
     name = "role-in-prompt"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "product"
     summary = "A prompt gives the agent its role in a separate line."
     why = "The engine delivers the role from `agentRole`; inside a prompt it is one instruction among many."
@@ -626,6 +633,7 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     code = "PR023"
     name = "prompt-boundary-boilerplate"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "spec"
     summary = f"The same sentence of at least {LONG_SENTENCE} characters is in {OFTEN} or more prompts of one run."
     why = "Agents skip over repeated text, and the copies drift apart when one of them is edited."

@@ -16,7 +16,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace
-from workrail_lint.findings import Severity, unsafe
+from workrail_lint.findings import Confidence, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.model.workflow import Step, WorkflowReference
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
@@ -525,6 +525,7 @@ class PromptProtocolOverride(WorkflowRule):
     code = "SE021"
     name = "prompt-protocol-override"
     severity = Severity.INFO
+    confidence = Confidence.MEDIUM
     origin = "product"
     summary = "The workflow tells the agent to ignore its instructions or the engine, or not to continue."
     why = (

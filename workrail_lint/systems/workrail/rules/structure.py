@@ -8,7 +8,7 @@ from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
-from workrail_lint.findings import Severity
+from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.condition_logic import normal_text
@@ -43,6 +43,7 @@ class ConditionCopied(WorkflowRule):
     code = "CD061"
     name = "condition-copied"
     severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
     origin = "product"
     summary = "A step or fragment has the condition of its neighbour, although its title or id names another value."
     why = (
