@@ -228,3 +228,8 @@ class ConditionRule(WorkflowRule):
             *("promptFragments", "parallelDelegations", "validationCriteria"),
         }
     )
+
+
+def has_own_output(step: Step) -> bool:
+    """Return whether the step's members about its output count; a template call drops them."""
+    return step.kind == "standard" and not step.calls_template

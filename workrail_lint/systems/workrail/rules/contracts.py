@@ -17,7 +17,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.compat.normalize import OUTPUT_CONTRACT, OUTPUT_HINTS
 from workrail_lint.systems.workrail.model.workflow import OutputContract, Step
-from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule, has_own_output
 from workrail_lint.systems.workrail.rules.prose import label, listing, step_members, value_at
 from workrail_lint.systems.workrail.rules.rule_needs import DESIGN_FORM
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -32,11 +32,6 @@ _ASSESSMENT = {"id": "depth", "purpose": "How deep the work went.", "dimensions"
 _CRITERIA = [{"type": "contains", "value": "## Findings", "message": "List the findings under a heading."}]
 _VERDICT = {"contractRef": "wr.contracts.review_verdict"}
 _VERDICT_PROMPT = "Review the change and submit a wr.review_verdict artifact."
-
-
-def has_own_output(step: Step) -> bool:
-    """Return whether the step's members about its output count; a template call drops them."""
-    return step.kind == "standard" and not step.calls_template
 
 
 def output_contract(step: Step) -> OutputContract | None:

@@ -20,8 +20,7 @@ from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
 from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object
 from workrail_lint.systems.workrail.model.workflow import StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.contracts import has_own_output
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule, has_own_output
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label, step_members
 from workrail_lint.systems.workrail.rules.pseudo_json import object_at, opening_brace

@@ -186,7 +186,8 @@ class TitleNumberOrder(WorkflowRule):
         for steps in _lists_of_steps(workflow):
             earlier: list[tuple[tuple[int, int, str], Step, str]] = []
             for each in steps:
-                match = _NUMBERED.match(each.title.lower())
+                has_number = any(map(str.isdigit, each.title))
+                match = _NUMBERED.match(each.title.lower()) if has_number else None
                 if match is None or (each.pointer in workflow.loop_of and each.around is None):
                     continue
                 kind = match[1] or ""
@@ -205,8 +206,7 @@ class TitleNumberOrder(WorkflowRule):
                     report(
                         each.at("title"),
                         f"{label(each)}: the title {excerpt(each.title)} comes after {excerpt(clash.title)}; "
-                        f"number the "
-                        "steps in their order",
+                        "number the steps in their order",
                     )
                     break
                 earlier.append((number, each, kind))

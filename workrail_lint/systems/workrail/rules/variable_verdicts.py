@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
@@ -619,7 +620,7 @@ def judge_gates(judge: Judge) -> None:
         )
 
 
-_ACTS = re.compile(
+_ACTS = Pattern(
     r"\b(?:appl(?:y|ies)|creat|delet|deploy|drop|execut|implement|merg|migrat|publish|push|releas|remov|roll|send|ship|"
     r"submit|writ)",
     re.IGNORECASE,
@@ -687,12 +688,12 @@ def judge_unread(judge: Judge) -> None:
         judge.report(NEVER_READ, Severity.INFO, unread[0][0], f"{len(names)} {what} set and never read: {shown_names}")
 
 
-_COUNTS_BEFORE = re.compile(
+_COUNTS_BEFORE = Pattern(
     r"\b(?:increment|increase|decrement|decrease|bump|add (?:1|one) to|subtract (?:1|one) from|count up)"
     r"(?: the)?(?: counter| count| variable| context variable)*[\s`'\"*]*$",
     re.IGNORECASE,
 )
-_COUNTS_AFTER = re.compile(r"[`'\"*]*\s*(?:\+=|-=|\+\+|=\s*`?(\w+)`?\s*[+-]\s*\d)")
+_COUNTS_AFTER = Pattern(r"[`'\"*]*\s*(?:\+=|-=|\+\+|=\s*`?(\w+)`?\s*[+-]\s*\d)")
 
 
 def judge_counters(judge: Judge) -> None:
