@@ -13,10 +13,7 @@ from cli_types import Run
 
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
-pytestmark = pytest.mark.skipif(
-    subprocess.run(["git", "--version"], capture_output=True, check=False).returncode != 0,
-    reason="git is not installed",
-)
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
 def _git(folder: Path, *arguments: str) -> None:

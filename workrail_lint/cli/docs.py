@@ -90,9 +90,9 @@ def _pages(files: list[Workflow], active: Settings, options: dict[str, object]) 
 
 def _free_name(stem: str, pages: dict[str, str]) -> str:
     """Return a file name that no page has yet, also on disks that ignore case."""
-    taken = {name.lower() for name in (_INDEX, *pages)}
+    names = {name.lower() for name in (_INDEX, *pages)}
     number = 1
-    while (name := f"{stem}{'' if number == 1 else f'-{number}'}.md").lower() in taken:
+    while (name := f"{stem}{'' if number == 1 else f'-{number}'}.md").lower() in names:
         number += 1
     return name
 
