@@ -278,7 +278,7 @@ def _played(scenario: ScenarioDocument, loaded: Loaded, profile: str) -> PlayedS
     transcript = run.transcript
     if faults:
         return PlayedScenario(scenario, faults, transcript_lines(run), None, (), turn, transcript)
-    golden = golden_bytes(transcript) if scenario.wants_golden else None
+    golden = golden_bytes(transcript, scenario.locks) if scenario.wants_golden else None
     return PlayedScenario(scenario, (), (), golden, scenario.locks, turn, transcript)
 
 
