@@ -1,6 +1,6 @@
 """The automatic agent: the smallest valid answer to a step, and the context that a run has to start with.
 
-As few variables as possible are set, to plain values.
+It sets the variables that a prompt asks for, and of others as few as possible, to plain values.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop, Submit
+from pytest_workrail.agents.asked_variables import asked_variables
 from pytest_workrail.agents.values import fitting_notes, smallest
 from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
@@ -106,9 +107,9 @@ def solve_all(
     return agent_solver().solve(wishes, context, shadowed, kept).change
 
 
-def correct_answer(view: StepView) -> Submit:
-    """Return the smallest answer to the pending step that the engine accepts."""
-    answer = with_next_step_needs(view, Submit(notes_of(view), artifacts_of(view)))
+def correct_answer(view: StepView, context: dict[str, Json] | None = None) -> Submit:
+    """Return the smallest answer to the pending step that the engine accepts; `context` is set with it in any case."""
+    answer = with_next_step_needs(view, Submit(notes_of(view, context), artifacts_of(view), context))
     # What was set for a loop can decide which of the criteria apply.
     return replace(answer, notes=notes_of(view, answer.context)) if answer.context else answer
 
@@ -440,10 +441,53 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
             return isinstance(error, MissingContext | LoopVariableUnset)
 
 
+def obedient_context(view: StepView) -> dict[str, Json] | None:
+    """Return the unset variables that the prompt of the pending step asks for, with values from what the prompts say.
+
+    Of these values the first is taken with which a step or a loop can run that waits for the variable, in the order of
+    the workflow; where none waits, the first one.
+    """
+    if not any(conditions_of(view.program.definition)):
+        return None
+    own = view.loop.loop_condition if view.loop is not None else None
+    busy = {*view.merged(None), *_HOST_ONLY, *(() if own is None else variables_of(own))}
+    asked = {each.name: each for each in asked_variables(view.program).get(view.step_id, ()) if each.name not in busy}
+    chosen: dict[str, Json] = {}
+    limits = {name: Values(each.values, True, True) for name, each in asked.items() if each.values}
+    solver = Solver((), {**LIMITS, **limits})
+    for condition, wanted in _waiting(view.program.definition) if asked else ():
+        names = variables_of(condition)
+        if names & (asked.keys() - chosen.keys()):
+            context = view.merged(chosen)
+            kept = (names | context.keys()) - (asked.keys() - chosen.keys())
+            change = solver.solve([(condition, wanted)], context, {}, kept).change
+            chosen |= {name: value for name, value in (change or {}).items() if name in asked}
+    chosen |= {name: each.values[0] for name, each in asked.items() if each.values and name not in chosen}
+    return chosen or None
+
+
+def _waiting(program: Program) -> Iterator[tuple[Condition, bool]]:
+    """Yield the conditions under which steps and loops run, in the order of the workflow, as they have to come out."""
+    for step in program.all_steps:
+        if step.run_condition is not None:
+            yield step.run_condition, True
+        if step.type == "loop" and step.loop_condition is not None:
+            condition, wanted = continue_wish(step, True)
+            if condition is not None:
+                yield condition, wanted
+
+
+def variables_of(condition: Condition) -> set[str]:
+    """Return the names that a condition reads."""
+    return {each.var for each in condition.nested() if each.var is not None}
+
+
 class Auto(Agent):
-    """Submits the smallest valid answer to every step."""
+    """Submits the smallest valid answer to every step, and sets the variables that its prompt asks for."""
 
     kind = "auto"
+    # Whether it sets a variable at the step whose prompt asks for it; else only where the run can't go on without.
+    obeys_prompts = True
 
     def __init__(self) -> None:
         self._answered: tuple[str, int] | None = None
@@ -459,4 +503,4 @@ class Auto(Agent):
         if view.refusal is not None and self._answered == place:
             return Stop("The smallest valid answer was refused.")
         self._answered = place
-        return correct_answer(view)
+        return correct_answer(view, obedient_context(view) if self.obeys_prompts else None)

@@ -24,7 +24,7 @@ from workrail_lint.project.plan import load_baseline
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling, refusals
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.diff import describe
+from workrail_lint.systems.workrail.diff import describe, outline_from_json
 from workrail_lint.systems.workrail.lockfile import (
     FILE_NAME,
     Difference,
@@ -36,6 +36,7 @@ from workrail_lint.systems.workrail.lockfile import (
     lockfile_text,
     parse_lockfile,
 )
+from workrail_lint.systems.workrail.semver import judge_change
 from workrail_lint.systems.workrail.settings import Settings
 
 _CREATE = "create it with workrail-lint lock --update"
@@ -53,8 +54,8 @@ def main(arguments: list[str]) -> int:
     build = _compile(found_files(args.paths, config), active, root, _baseline(config))
     scope = _Scope(args.paths, root)
     if lock is None:
-        return _update(args.file, active, build, scope)
-    return _check(args.file, lock, active, build, scope)
+        return _update(args.file, active, build, scope, config.text("semver") or "warn")
+    return _check(args.file, lock, active, build, scope, config.text("semver") or "warn")
 
 
 def parser() -> Parser:
@@ -185,7 +186,7 @@ def _above(path: str) -> str | None:
     return None
 
 
-def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
+def _update(path: str, active: Settings, build: _Made, scope: _Scope, semver: str) -> int:
     folder = os.path.dirname(path)
     sweep(folder, output_root(folder))
     old = _existing(path, must_exist=False)
@@ -198,6 +199,10 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
             else "workrail-lint: no workflow found to pin"
         )
         return FINDINGS if build.failed else NOTHING
+    low = _low_versions(old, build, semver) if old else []
+    if low and semver == "error":
+        err("workrail-lint: nothing is pinned; workrail-lint semver --fix raises versions")
+        return FINDINGS
     pinned = {**{key: entry_text(entry) for key, entry in kept.items()}, **build.entries}
     catalog = catalog_entry(active.base_catalog)
     added = len(pinned.keys() - entries.keys())
@@ -223,7 +228,25 @@ def _be(names: set[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Scope) -> int:
+def _low_versions(lock: Lockfile, build: _Made, semver: str) -> list[str]:
+    """Return the workflows whose version does not say what changed since they were pinned, after naming them."""
+    if semver == "off":
+        return []
+    low = []
+    for key in sorted(lock.workflows.keys() & build.entries.keys()):
+        entry, now = lock.workflows[key], json.loads(build.entries[key])
+        if entry["hash"] == now["hash"]:
+            continue
+        judgement = judge_change(now["workflowId"], *(outline_from_json(each["outline"]) for each in (entry, now)))
+        if not judgement.ok:
+            low.append(key)
+            first = judgement.reasons[0]
+            where = f"step '{first.step}': " if first.step else ""
+            err(f"workrail-lint: {printable(f'{key}: {judgement.describe()} ({where}{first.text})')}")
+    return low
+
+
+def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Scope, semver: str) -> int:
     asked = {key for key in lock.workflows.keys() | build.entries.keys() if scope.holds(key)} - build.left_alone
     style = Style(uses_colour())
     now = catalog_entry(active.base_catalog)
@@ -235,6 +258,8 @@ def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Sc
             out(line)
     code = _failed(build, "not verified")
     if changes or lock.catalog != now:
+        if _low_versions(lock, build, semver) and semver == "error":
+            err("workrail-lint: raise these versions first, with workrail-lint semver --fix")
         err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
     out(f"{path}: {counted(len(asked), 'workflow')} unchanged")
