@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import tempfile
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from planted import WORKFLOWS, compiled
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.core.profiles import PROFILES
-from pytest_workrail.explore.hostile_promises import Promises
+from pytest_workrail.explore.hostile_promises import BrokenPromise, Promises
+from pytest_workrail.explore.hostile_search import Settling
 from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn, describe
 from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
@@ -39,6 +40,7 @@ LOOPS = (
     {"type": "forEach", "items": "things", "itemVar": "thing"},
 )
 EXPECTED = Path(__file__).parent / "expected"
+MODES = ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")
 HIGH = {"var": "risk", "equals": "high"}
 
 
@@ -103,6 +105,7 @@ def outputs(folder: Path) -> dict[str, str]:
     found["mutants.txt"] = mutant_lines()
     found["missing.txt"] = missing_lines()
     found["turns.txt"] = turn_lines()
+    found["occasions.txt"] = occasion_lines()
     return found
 
 
@@ -190,6 +193,30 @@ def turn_lines() -> str:
             lines.append(f"{profile}: {describe(turn)}: {counts}, {len(world.log()) - events} events")
             lines += [f"  > {_short(call)}" for call in world.journal[calls:]]
             lines += [f"  < {_answer(world, exchange.response)}" for exchange in world.bench.exchanges[answers:]]
+    return "\n".join(lines) + "\n"
+
+
+def occasion_lines() -> str:
+    """How often each promise could have been broken in a run of every turn, and how many faults landed, by kind."""
+    lines: list[str] = []
+    for number, (name, profile) in enumerate(product([*WORKFLOWS, "everything"], PROFILES)):
+        made = compile_workflow(EVERYTHING) if name == "everything" else None
+        ir = made.value.ir if isinstance(made, Ok) else compiled(name)
+        promises = Promises()
+        world = World(ir, profile, MODES[number % len(MODES)], "occasions", promises, files=number % 2 == 0)
+        for index, turn in enumerate(TURNS):
+            world.play(turn)
+            if index % 3 == 0:
+                world.play(("adv", 0, "right"))
+            if all(agent.is_done for agent in world.agents):
+                world.play(("rewind", index % 2, 1 + index % 4))
+        broken = ""
+        try:
+            Settling(world, promises, stays=number % 2 == 0).run()
+        except BrokenPromise as error:
+            broken = f" ({error.promise}: {error.how})"
+        lines += [f"{name} {profile} {world.preferences.autonomy}{broken}", f"  {json.dumps(promises.occasions)}"]
+        lines += [f"  {kind}: {landed} of {world.tried[kind]}" for kind, landed in world.landed.items()]
     return "\n".join(lines) + "\n"
 
 
