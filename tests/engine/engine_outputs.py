@@ -133,10 +133,8 @@ def lines() -> Iterator[str]:
 
 def cases() -> Iterator[tuple[str, dict[str, Any], ProfileName, str]]:
     """Yield the runs: each workflow under both profiles, the modes in turn."""
-    modes = 0
-    for (name, ir), profile in product(workflows().items(), PROFILES):
-        yield name, ir, profile, MODES[modes % len(MODES)]
-        modes += 1
+    for number, ((name, ir), profile) in enumerate(product(workflows().items(), PROFILES)):
+        yield name, ir, profile, MODES[number % len(MODES)]
 
 
 def stored(world: World) -> dict[str, bytes]:

@@ -11,18 +11,21 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
-from planted import WORKFLOWS, compiled
+from planted import PLANTED, WORKFLOWS, compiled
 
 from pytest_workrail.cli import main
-from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.explore import planner, runs
+from pytest_workrail.explore.generation import generation_piece, perform
 from pytest_workrail.explore.hostile_promises import BrokenPromise, Promises
-from pytest_workrail.explore.hostile_search import Settling
+from pytest_workrail.explore.hostile_search import Settling, explore, generated_seeds
 from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn, describe
 from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
@@ -102,15 +105,11 @@ def outputs(folder: Path) -> dict[str, str]:
             answer = _said(command, str(path), *([] if command == "generate" else options[command]), "--json")
             found[f"{command}-{name}.txt"] = said.replace(str(folder), "FOLDER")
             found[f"{command}-{name}.json"] = answer.replace(str(folder), "FOLDER")
-    found["mutants.txt"] = mutant_lines()
-    found["missing.txt"] = missing_lines()
-    found["turns.txt"] = turn_lines()
-    found["occasions.txt"] = occasion_lines()
     return found
 
 
-def mutant_lines() -> str:
-    """Every mutant of the shipped workflows and of a workflow with every kind of loop, one on a line."""
+def every_loop() -> dict[str, Any]:
+    """A workflow with every kind of loop."""
     steps = [
         {
             "id": f"loop-{number}",
@@ -121,9 +120,13 @@ def mutant_lines() -> str:
         }
         for number, loop in enumerate(LOOPS)
     ]
-    loops = {"id": "demo.loops", "name": "Loops", "description": "All kinds.", "version": "1.0.0", "steps": steps}
+    return {"id": "demo.loops", "name": "Loops", "description": "All kinds.", "version": "1.0.0", "steps": steps}
+
+
+def mutant_lines() -> str:
+    """Every mutant of the shipped workflows and of a workflow with every kind of loop, one on a line."""
     lines: list[str] = []
-    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), loops, EVERYTHING):
+    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), every_loop(), EVERYTHING):
         made = compile_workflow(source, routines=ROOT / "fixtures" / "routines")
         assert isinstance(made, Ok), made.error
         lines += [
@@ -196,6 +199,63 @@ def turn_lines() -> str:
     return "\n".join(lines) + "\n"
 
 
+PLANNED = ("decision", "assessed", "conditions", "approval", "list", "everything", "loops")
+SHIPPED = ("bug-triage", "deploy-checklist", "design-gate", "upgrade-service", "wait-for-green")
+
+
+def plan_lines() -> str:
+    """What is generated for a workflow and the way that the search takes, which decides how long it takes: digests."""
+    profiles: tuple[ProfileName, ...] = tuple(PROFILES)
+    sources: dict[str, Any] = {**WORKFLOWS, "everything": EVERYTHING, "loops": every_loop()}
+    lines: list[str] = []
+    for name in (*PLANNED, *SHIPPED):
+        source = sources.get(name, ROOT / "fixtures" / "workflows" / f"{name}.json")
+        made = compile_workflow(source, routines=ROOT / "fixtures" / "routines")
+        assert isinstance(made, Ok), made.error
+        steps: list[Any] = []
+        with _recorded(steps):
+            answer = perform(generation_piece(f"{name}.json", made.value.ir, profiles))
+        numbers = " ".join(f"{what} {len(answer[what])}" for what in ("new", "infeasible", "scenarios"))  # type: ignore[arg-type]
+        answers, ways = (digest(json.dumps(each, sort_keys=True).encode())[7:19] for each in (answer, steps))
+        lines.append(f"{name}: {numbers}, {answers}; {len(steps)} steps of the search, {ways}")
+        if name in ("decision", "conditions", "loops"):
+            few = _with_one_run(made.value.ir, profiles)
+            lines += [f"  {json.dumps(each)}" for each in few["uncovered"]]  # type: ignore[union-attr]
+    return "\n".join(lines) + "\n"
+
+
+@contextlib.contextmanager
+def _recorded(steps: list[Any]) -> Iterator[None]:
+    """Record the order in which targets are tried, and what could be shown on the way to each of them."""
+    rank, extras = planner.Planner._rank, planner.extras
+
+    def recorded_rank(self: Any, target: Any, *others: Any) -> Any:
+        answer = rank(self, target, *others)
+        steps.append([target.place, *answer])
+        return answer
+
+    def recorded_extras(*given: Any) -> Iterator[Any]:
+        for wishes in extras(*given):
+            steps.append([[None if condition is None else condition.raw, holds] for condition, holds in wishes])
+            yield wishes
+
+    planner.Planner._rank, planner.extras = recorded_rank, recorded_extras  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        planner.Planner._rank, planner.extras = rank, extras  # type: ignore[method-assign]
+
+
+def _with_one_run(ir: dict[str, Any], profiles: tuple[ProfileName, ...]) -> dict[str, Any]:
+    """What is said when a search may only try one run of each kind, so that goals are left."""
+    limits = runs._MAX_RUNS, runs._MAX_DRY
+    runs._MAX_RUNS, runs._MAX_DRY = 1, 1
+    try:
+        return perform(generation_piece("few.json", ir, profiles))
+    finally:
+        runs._MAX_RUNS, runs._MAX_DRY = limits
+
+
 def occasion_lines() -> str:
     """How often each promise could have been broken in a run of every turn, and how many faults landed, by kind."""
     lines: list[str] = []
@@ -239,8 +299,48 @@ def _said(*arguments: str) -> str:
     return f"{said.getvalue()}(exit code {code})\n"
 
 
+# Bugs that a search finds in a few runs.
+FOUND = (
+    "nobody hears a stop",
+    "decisions of earlier iterations count",
+    "a replay is rendered from today's log",
+    "all looks at a node share one attempt",
+    "the retry token belongs to the node above",
+    "no gap is recorded",
+    "gaps are only warnings",
+    "a change replaces the context",
+    "a look writes",
+    "a block prints no next call",
+)
+
+
+def found_lines() -> str:
+    """What searches for planted bugs find, and what they did until then."""
+    lines: list[str] = []
+    for bug in PLANTED:
+        if bug.name in FOUND:
+            ir = compiled(bug.workflow)
+            seeds = generated_seeds(ir, bug.profile)[:3] if not lines else ()
+            with bug.planted():
+                search = explore(ir, bug.profile, bug.mode, "1", 6, seeds)
+            counts = [search.runs, search.states, search.found_after, search.tried, search.landed, search.occasions]
+            lines.append(f"{bug.name}: {search.broken}, {search.story}; {json.dumps(counts)}")
+    return "\n".join(lines) + "\n"
+
+
+LINES = {
+    "found": found_lines,
+    "mutants": mutant_lines,
+    "missing": missing_lines,
+    "turns": turn_lines,
+    "plans": plan_lines,
+    "occasions": occasion_lines,
+}
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
         EXPECTED.mkdir(exist_ok=True)
         for file, text in outputs(Path(place)).items():
             (EXPECTED / file).write_text(text, encoding="utf-8")
+    for what, made_of in LINES.items():
+        (EXPECTED / f"{what}.txt").write_text(made_of(), encoding="utf-8")

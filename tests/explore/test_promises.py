@@ -8,15 +8,24 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from planted import GUIDED, WORKFLOWS, compiled
+from planted import GUIDED, NEVER, WORKFLOWS, compiled
 
 from pytest_workrail.agents.agent import Submit
+from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
-from pytest_workrail.engine.model.events import ContextSet, DecisionTraceAppended, Event, NodeOutputAppended
+from pytest_workrail.engine.model.events import (
+    ContextSet,
+    DecisionTraceAppended,
+    Event,
+    GapRecorded,
+    NodeOutputAppended,
+)
+from pytest_workrail.engine.protocol.errors import internal
+from pytest_workrail.explore import hostile_promises
 from pytest_workrail.explore.hostile_promises import BrokenPromise, Oracle, Progress, Promises, _context_difference
 from pytest_workrail.explore.hostile_search import Settling
 from pytest_workrail.explore.hostile_world import CallRecord, World, advance_request
-from workrail_lint import Ok, compile_workflow
+from workrail_lint import Err, Ok, compile_workflow
 
 
 def step(step_id: str, **members: Any) -> dict[str, Any]:
@@ -152,10 +161,16 @@ class Tampered(Promises):
         super().called(world, self.change(record))
 
 
-def broken(*turns: Any, change: Change, profile: ProfileName = "reference", workflow: str = "approval") -> str:
+def nothing(_: Any) -> Any:
+    return lambda *_: None
+
+
+def broken(
+    *turns: Any, change: Change, profile: ProfileName = "reference", workflow: str = "approval", mode: str = GUIDED
+) -> str:
     """The promise that a run breaks when its last call is changed, and how; nothing when it keeps all of them."""
     watcher = Tampered()
-    world = World(compiled(workflow), profile, GUIDED, "tampered", watcher)
+    world = World(compiled(workflow), profile, mode, "tampered", watcher)
     for turn in turns[:-1]:
         world.play(turn)
     watcher.change = change
@@ -377,7 +392,11 @@ FORKED = "fork: the node of step plan shows something other than before"
         ([BLOCK], FINAL, ""),
         ([BLOCK], NOT_FINAL, NO_CALL),
         ([RIGHT], both(answered(nextCall=None), without("pending")), ""),
-        ([RIGHT], answered(nextCall={"params": {"continueToken": "x"}}), "goes-on: the token of the printed next call is"),
+        (
+            [RIGHT],
+            answered(nextCall={"params": {"continueToken": "x"}}),
+            "goes-on: the token of the printed next call is",
+        ),
         ([RIGHT], answered(nextCall={"params": {}}), "goes-on: the token of the printed next call is not known"),
         ([RIGHT], pending(stepId="x"), "goes-on: the printed next call is about another step"),
         ([RIGHT], blocked({}), ELSEWHERE),
@@ -412,7 +431,9 @@ def test_a_promise_about_a_call_is_kept_or_broken(turns: list[Any], change: Chan
     assert found.startswith(how) if how else not found, found
 
 
-@pytest.mark.parametrize(("is_final", "how"), [(True, "rehydrating a final block does not show the block"), (False, "")])
+@pytest.mark.parametrize(
+    ("is_final", "how"), [(True, "rehydrating a final block does not show the block"), (False, "")]
+)
 def test_a_look_at_a_final_block_shows_it(is_final: bool, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(World, "is_final_block", lambda *_: is_final)
     assert broken(BLOCK, LOOK, change=without("blockers")) == (f"goes-on: {how}" if how else "")
@@ -482,6 +503,125 @@ def _without_none(members: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
+# ----------------------------------------------------------------------------------------------- a faulty engine
+
+
+def found(*turns: Any, workflow: str = "decision", mode: str = GUIDED, **faults: Any) -> str:
+    """The promise that is broken once parts of the engine, or of our account of it, are replaced."""
+    watcher = Tampered()
+    world = World(compiled(workflow), "reference", mode, "faulty", watcher)
+    for turn in turns[:-1]:
+        world.play(turn)
+    for path, fault in faults.items():
+        *names, last = path.split("__")
+        target: Any = {"world": world, "promises": watcher}[names[0]]
+        for name in names[1:]:
+            target = getattr(target, name)
+        setattr(target, last, fault(getattr(target, last)))
+    try:
+        world.play(turns[-1])
+    except BrokenPromise as error:
+        return f"{error.promise}: {error.how}"
+    return ""
+
+
+def gone(_: Any) -> Any:
+    return lambda *_: Err(internal("gone"))
+
+
+def changed(**members: Any) -> Any:
+    """An oracle whose answer has these members."""
+    return lambda following: lambda *given: replace(following(*given), **members)
+
+
+def emptied(nodes: Any) -> Any:
+    return {}
+
+
+def missing_output(_: Any) -> Any:
+    return lambda _: Submission()
+
+
+@pytest.mark.parametrize(
+    ("turns", "faults", "how"),
+    [
+        ([LOOK], {"world__bench__engine__session": gone}, "healthy: the session can't be loaded any more: gone"),
+        ([LOOK], {"world__bench__engine__status": gone}, "healthy: the run has no status any more"),
+        ([RIGHT], {"promises___nodes": emptied}, "order: a node follows from one that was never there"),
+        ([RIGHT], {"promises___oracle__following": nothing}, "order: the run continues although the workflow can't"),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(pending="x")},
+            "order: step work is pending, but x comes next",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(pending=None)},
+            "order: step work is pending, but none comes next",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(iteration=1)},
+            "order: iteration 1 of rounds is under way too early or late",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(inside="x")},
+            "order: iteration 1 of rounds is under way too early or late",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(done=frozenset({("work", 0)}))},
+            "order: step work comes up twice",
+        ),
+        (
+            [RIGHT],
+            {"promises___judged_output": missing_output},
+            "gaps: a step was accepted although something it asks for is missing",
+        ),
+    ],
+)
+def test_a_faulty_engine_is_noticed(turns: list[Any], faults: dict[str, Any], how: str) -> None:
+    assert found(*turns, **faults) == how
+
+
+def test_a_node_that_cannot_be_opened_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(hostile_promises, "_opened", lambda *_: None)
+        assert found(RIGHT) == "healthy: a node that was just made can't be opened"
+    monkeypatch.setattr(World, "position", lambda *_: None)
+    with pytest.raises(BrokenPromise, match="the node of the first answer can't be opened") as broken:
+        World(compiled("decision"), "reference", GUIDED, "faulty", Promises())
+    assert broken.value.promise == "healthy"
+
+
+def test_a_gap_is_recorded_by_runs_that_never_stop_and_by_no_others() -> None:
+    gaps: list[Event] = []
+
+    def kept(record: CallRecord) -> CallRecord:
+        gaps.extend(event for event in record.after if isinstance(event, GapRecorded))
+        return record
+
+    def unrecorded(record: CallRecord) -> CallRecord:
+        return replace(record, after=tuple(event for event in record.after if not isinstance(event, GapRecorded)))
+
+    def recorded(severity: str) -> Change:
+        def change(record: CallRecord) -> CallRecord:
+            gap = structs.replace(gaps[0], data=structs.replace(gaps[0].data, severity=severity))  # type: ignore[attr-defined]
+            return replace(record, after=(*record.after, gap))
+
+        return change
+
+    assert broken(BLOCK, change=kept, mode=NEVER) == ""
+    assert gaps
+    assert broken(BLOCK, change=unrecorded, mode=NEVER) == (
+        "gaps: the run continued without something, and no gap says so"
+    )
+    assert broken(RIGHT, change=recorded("critical")) == "gaps: a gap was recorded in a run that stops"
+    assert broken(RIGHT, change=recorded("warning")) == ""
+    assert broken(RIGHT, change=recorded("critical"), mode=NEVER) == ""
+
+
 # ------------------------------------------------------------------------------------------------- the way to the end
 
 
@@ -499,10 +639,6 @@ def settled(*turns: Any, **faults: Any) -> str:
         return f"{error.promise}: {error.how}"
     assert all(agent.is_done for agent in world.agents)
     return ""
-
-
-def nothing(_: Any) -> Any:
-    return lambda *_: None
 
 
 def refused(call: Any) -> Any:
