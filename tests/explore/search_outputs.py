@@ -19,6 +19,7 @@ from typing import Any
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from planted import PLANTED, WORKFLOWS, compiled
+from zoo import ZOO
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
@@ -199,14 +200,14 @@ def turn_lines() -> str:
     return "\n".join(lines) + "\n"
 
 
-PLANNED = ("decision", "assessed", "conditions", "approval", "list", "everything", "loops")
-SHIPPED = ("bug-triage", "deploy-checklist", "design-gate", "upgrade-service", "wait-for-green")
+PLANNED = ("decision", "everything", "loops", *ZOO)
+SHIPPED = ("design-gate",)
 
 
 def plan_lines() -> str:
     """What is generated for a workflow and the way that the search takes, which decides how long it takes: digests."""
     profiles: tuple[ProfileName, ...] = tuple(PROFILES)
-    sources: dict[str, Any] = {**WORKFLOWS, "everything": EVERYTHING, "loops": every_loop()}
+    sources: dict[str, Any] = {**WORKFLOWS, **ZOO, "everything": EVERYTHING, "loops": every_loop()}
     lines: list[str] = []
     for name in (*PLANNED, *SHIPPED):
         source = sources.get(name, ROOT / "fixtures" / "workflows" / f"{name}.json")
@@ -218,7 +219,7 @@ def plan_lines() -> str:
         numbers = " ".join(f"{what} {len(answer[what])}" for what in ("new", "infeasible", "scenarios"))  # type: ignore[arg-type]
         answers, ways = (digest(json.dumps(each, sort_keys=True).encode())[7:19] for each in (answer, steps))
         lines.append(f"{name}: {numbers}, {answers}; {len(steps)} steps of the search, {ways}")
-        if name in ("decision", "conditions", "loops"):
+        if name in ("decision", "loops"):
             few = _with_one_run(made.value.ir, profiles)
             lines += [f"  {json.dumps(each)}" for each in few["uncovered"]]  # type: ignore[union-attr]
     return "\n".join(lines) + "\n"
