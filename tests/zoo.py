@@ -1,4 +1,4 @@
-"""Two workflows that have everything: every operator, contract, assessment and loop, each where it makes a difference."""
+"""Two workflows that have everything: operators, contracts, assessments and loops, where it makes a difference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _step(name: str, prompt: str = "Do it for {{goal}}: {{missing}}.", **members: Any) -> dict[str, Any]:
-    return {"id": name, "title": name.title(), "prompt": prompt, **members}
+    return {"id": name, "title": f"„{name.title()}“", "prompt": prompt, **members}
 
 
 def _loop(name: str, loop: dict[str, Any], *body: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ _FOLLOW_UP = {"kind": "require_followup", "guidance": "Look again."}
 OPERATORS = _workflow(
     "operators",
     _step("begin", validationCriteria=[_rule("begun", condition={"var": "strict"})]),
-    _step("other", runCondition={"var": "size", "in": ["small", "large"]}),
+    _step("other", runCondition={"var": "größe", "in": ["small", "large"]}),
     _step("above", runCondition={"var": "count", "gt": 3}, requireConfirmation={"var": "count", "gte": 7}),
     _step("below", runCondition={"or": [{"var": "count", "lt": 0}, {"not": {"var": "count", "lte": 5}}]}),
     _step("never", runCondition={"and": [{"var": "count", "gt": 3}, {"var": "count", "lt": 2}]}),
@@ -42,7 +42,7 @@ OPERATORS = _workflow(
         assessmentConsequences=[{"when": {"anyEqualsLevel": "low"}, "effect": _FOLLOW_UP}],
         outputContract={"contractRef": "wr.contracts.assessment"},
         promptFragments=[
-            {"id": "hint", "text": "Take care of {{size}}.", "when": {"or": [{"var": "size"}, {"var": "count"}]}},
+            {"id": "hint", "text": "Take care of {{größe}}.", "when": {"or": [{"var": "größe"}, {"var": "count"}]}},
             {"id": "always", "text": "Be brief."},
         ],
     ),
@@ -52,9 +52,9 @@ OPERATORS = _workflow(
         validationCriteria={
             "and": [
                 {"type": "regex", "pattern": "[0-9]{2}", "flags": "i", "message": "give a number"},
-                {"type": "length", "min": 12, "max": 200, "message": "be brief"},
+                {"type": "length", "min": 12, "max": 200, "message": "be „brief“"},
                 {"or": [_rule("one"), _rule("two")]},
-                {"not": _rule("bad")},
+                {"not": {"and": [_rule("bad"), {"type": "length", "min": 150}]}},
             ]
         },
     ),

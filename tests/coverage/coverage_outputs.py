@@ -79,7 +79,7 @@ def shown() -> Iterator[str]:
         for number, mode in enumerate(("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")):
             for first in (0, 5):
                 context = {"files": ["a", "special"][: 1 + number], "many": number, "count": 2 * first}
-                context |= {"size": "large", "text": "now", "done": True} if first else {}
+                context |= {"größe": "large", "text": "now", "done": True} if first else {}
                 preset = next(each for each in PRESETS if each.autonomy == mode)
                 setup = Setup(compiled.ir, profile, preset, context=context, max_turns=60)
                 run = drive(setup, Fickle(first + number))

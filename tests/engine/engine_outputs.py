@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,13 @@ from search_outputs import EVERYTHING, LOOPS, step
 from zoo import ZOO
 
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.engine.core.prompts import PromptStyle
+from pytest_workrail.engine.protocol.engine import Answer, Engine
+from pytest_workrail.engine.protocol.text import error_text, items
 from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from workrail_lint.base.canonical import canonical_bytes, digest
-from workrail_lint.base.result import Ok
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
@@ -111,6 +115,33 @@ def turns(number: int) -> Iterator[Turn]:
             yield RIGHT
 
 
+TOOLS = ("start_workflow", "continue_workflow", "checkpoint_workflow", "resume_session", "inspect_workflow")
+
+
+@contextmanager
+def read_into(texts: list[tuple[str, ...]]) -> Iterator[None]:
+    """Read every answer as text, in both styles."""
+    sound = {name: getattr(Engine, name) for name in TOOLS}
+
+    def reading(call: Any) -> Any:
+        def read(self: Engine, request: object) -> Answer:
+            answer: Answer = call(self, request)
+            texts.append((error_text(answer.error),) if isinstance(answer, Err) else answer.value.text)
+            if isinstance(answer, Ok):
+                texts.append(items(answer.value.response, PromptStyle.CLEAN))
+            return answer
+
+        return read
+
+    for name, call in sound.items():
+        setattr(Engine, name, reading(call))
+    try:
+        yield
+    finally:
+        for name, call in sound.items():
+            setattr(Engine, name, call)
+
+
 def run(ir: dict[str, Any], number: int, profile: ProfileName, mode: str) -> World:
     """Play one run on files that are in memory."""
     world = World(ir, profile, mode, "outputs", Listener(), files=True)
@@ -127,11 +158,14 @@ def run(ir: dict[str, Any], number: int, profile: ProfileName, mode: str) -> Wor
 def lines() -> Iterator[str]:
     """Yield for each run: how many calls and stored files, and the digests of all answers and of all that is stored."""
     for number, (name, ir, profile, mode) in enumerate(cases()):
-        world = run(ir, number, profile, mode)
-        answers = [[each.request, each.response] for each in world.bench.exchanges]
+        texts: list[tuple[str, ...]] = []
+        with read_into(texts):
+            world = run(ir, number, profile, mode)
+        answers = [*([each.request, each.response] for each in world.bench.exchanges), *map(list, texts)]
         files = {path: digest(content) for path, content in stored(world).items()}
         digests = [digest(canonical_bytes(value))[7:19] for value in (answers, files)]
-        yield f"{name}-{profile}-{mode}: {len(answers)} calls {digests[0]}, {len(files)} files {digests[1]}"
+        calls = len(world.bench.exchanges)
+        yield f"{name}-{profile}-{mode}: {calls} calls {digests[0]}, {len(files)} files {digests[1]}"
 
 
 def cases() -> Iterator[tuple[str, dict[str, Any], ProfileName, str]]:

@@ -127,7 +127,7 @@ def every_loop() -> dict[str, Any]:
 def mutant_lines() -> str:
     """Every mutant of the shipped workflows and of a workflow with every kind of loop, one on a line."""
     lines: list[str] = []
-    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), every_loop(), EVERYTHING):
+    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), every_loop(), EVERYTHING, *ZOO.values()):
         made = compile_workflow(source, routines=ROOT / "fixtures" / "routines")
         assert isinstance(made, Ok), made.error
         lines += [

@@ -20,6 +20,7 @@ from pytest_workrail.explore.hostile_turns import (
     draw,
     simpler,
 )
+from pytest_workrail.explore.hostile_world import _TURNS
 
 # When a change is wanted: `python tests/explore/search_outputs.py`, and read what git shows.
 
@@ -78,7 +79,7 @@ DRAWN: dict[str, set[Any]] = {
 def test_every_turn_is_drawn_and_no_other() -> None:
     random = Random("all")
     turns = [draw(random, {"size": [7]}) for _ in range(6000)]
-    assert {turn[0] for turn in turns} == set(KINDS)
+    assert {turn[0] for turn in turns} == set(KINDS) == set(_TURNS)
     for kind, arguments in DRAWN.items():
         assert {turn[2] for turn in turns if turn[0] == kind} == arguments, kind
     assert {turn[1:] for turn in turns if turn[0] in ("restart", "join")} == {()}
