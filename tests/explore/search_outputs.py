@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import groupby, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +146,9 @@ def missing_lines() -> str:
         assert isinstance(made, Ok), made.error
         ir = made.value.ir
         if source is EVERYTHING:
-            missing = ((mutant.id, missing_scenario(mutant, ir, ["reference"], 8)) for mutant in mutants(ir))
+            kinds = groupby(sorted(mutants(ir), key=lambda mutant: mutant.operator), key=lambda mutant: mutant.operator)
+            some = [mutant for _, group in kinds for mutant in islice(group, 2)]
+            missing = ((mutant.id, missing_scenario(mutant, ir, ["reference"], 8)) for mutant in some)
             lines += [f"{name} {json.dumps(scenario)}" for name, scenario in missing]
         for mutant in {mutant.operator: mutant for mutant in mutants(ir)}.values():
             change = (mutant, program_model(ir), mutant.apply(ir))
