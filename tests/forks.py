@@ -4,6 +4,7 @@ from one that has already imported everything. Starting them anew takes ten time
     shared().run(["workrail-lint", "check", "."], cwd=folder, env=environment) -> (exit code, output)
     shared().answer(["workrail-test", "serve"], cwd=folder, given=b"...") -> a program that reads its input to the end
     shared().start(["workrail-test", "serve"], cwd=folder) -> a program to talk to, used as `subprocess.Popen` is
+    shared().relay(["workrail-lint", "server"], cwd=folder) -> a command by which a client can start it
 
 What depends on how an interpreter starts or ends (hash seed, encodings, what is imported) needs a real process. Run as
 a program, this file is the server: it reads one JSON request per line and answers with the exit code. The workers of
@@ -35,6 +36,8 @@ import pytest
 
 PROGRAMS = ("workrail-lint", "workrail-test", "pytest", "python")
 SECONDS = 120
+# Of a folder with two pipes; a shell takes the input from what it starts in the background unless told otherwise.
+_RELAY = 'exec 3<&0 4>"$0/0" 5<"$0/1"; rm -r "$0"; cat <&3 >&4 2>/dev/null 5<&- & exec cat <&5 3<&- 4>&-'
 
 
 class Forks:
@@ -70,6 +73,15 @@ class Forks:
             # In the order in which the program opens them: each end waits for the other.
             ends = [open(pipes[number], "rb" if number in "12" else "wb") for number in streams]  # noqa: SIM115
         return Program(process, self.ended, dict(zip(streams, ends, strict=True)))
+
+    def relay(self, command: Sequence[str], cwd: Path) -> list[str]:
+        """Start a program, and return a command that passes on what it reads and writes: for clients that start it."""
+        folder = tempfile.mkdtemp(prefix="forks-")
+        pipes = {"0": f"{folder}/0", "1": f"{folder}/1", "2": ""}
+        for number in "01":
+            os.mkfifo(pipes[number])
+        self._fork(command, cwd, os.environ, pipes, beside=True)
+        return ["sh", "-c", _RELAY, folder]
 
     def ended(self, process: int) -> int | None:
         """Return the exit code of a program that was started, or `None` while it runs."""
@@ -212,19 +224,27 @@ def _serve() -> None:
 
 
 def _answer(requests: IO[str], answers: IO[str]) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until there are no more, and every program that was started has ended."""
+    beside: dict[int, int | None] = {}
     for line in requests:
         request = json.loads(line)
+        beside.update({process: _code(process, os.WNOHANG) for process, code in beside.items() if code is None})
         if "ended" in request:
-            answer = _code(request["ended"], os.WNOHANG)
+            answer = beside[request["ended"]]
         else:
             answer = os.fork()
             if answer == 0:
+                signal.alarm(0 if request["beside"] else SECONDS)
                 _become(**request["fork"])
-            if not request["beside"]:
+            if request["beside"]:
+                beside[answer] = None
+            else:
                 answer = _code(answer, 0)
         answers.write(f"{json.dumps(answer)}\n")
         answers.flush()
+    for process, code in beside.items():
+        if code is None:
+            os.waitpid(process, 0)
 
 
 def _code(process: int, options: int) -> int | None:
@@ -236,7 +256,6 @@ def _become(command: list[str], cwd: str, env: dict[str, str], streams: dict[str
     """Turn this process into the program, and end with it."""
     code = 70
     try:
-        signal.alarm(SECONDS)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if streams.setdefault("0", os.devnull):
             os.dup2(os.open(streams["0"], os.O_RDONLY), 0)
@@ -311,9 +330,6 @@ def _forked_workers() -> Iterator[None]:
     if server == 0:
         os.close(requests)
         _answer(open(there), open(back, "w"))  # noqa: SIM115  (for the whole process)
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                os.wait()
         os._exit(0)
     os.close(there)
     os.close(back)
