@@ -314,7 +314,7 @@ def _test() -> int:
 
 
 def _pytest() -> int:
-    if "-n" in sys.argv:
+    if {"-n", "--tx"} & set(sys.argv):
         with _forked_workers():
             return int(pytest.main())
     return int(pytest.main())
