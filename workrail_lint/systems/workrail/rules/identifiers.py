@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, mentions
+from workrail_lint.systems.workrail.rules.prose import author_text, label, mentions
 from workrail_lint.systems.workrail.rules.rule_needs import (
     PLAIN_ID,
     RESERVED_ID,
@@ -169,10 +169,8 @@ def _report_rename(workflow: WorkflowContext, report: Report, message: str, sugg
     if suggestion is None:
         report("/id", message)
         return
-    texts = [*workflow.top_texts, *(text for each in workflow.all_steps for text in each.texts)]
     # A text that names the workflow would name one that is gone, and a workflow for tests is known by its id.
-    is_named = any(mentions(text.text, workflow.id) for text in texts)
-    keeps = is_named or identity.is_test(workflow.id)
+    keeps = mentions(author_text(workflow), workflow.id) or identity.is_test(workflow.id)
     fix = None if keeps else unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
     report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
 
