@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.criteria import evaluate_criteria
 from workrail_lint.base import js
-from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.ecma_regex import compile_pattern, matching_texts
 from workrail_lint.base.js import Json
-from workrail_lint.base.pattern_texts import matching_texts
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.pointer import resolve
 

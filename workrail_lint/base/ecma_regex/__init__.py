@@ -26,9 +26,27 @@ from workrail_lint.base.ecma_regex.escapes import POINTS, UNITS, InvalidPatternE
 from workrail_lint.base.ecma_regex.syntax import Parser
 from workrail_lint.base.result import Err, Ok
 
-__all__ = ["DEFAULT_TIMEOUT", "Pattern", "compile_pattern", "shared_time"]
+__all__ = [
+    "DEFAULT_TIMEOUT",
+    "FLAGS",
+    "LONGEST",
+    "Pattern",
+    "compile_pattern",
+    "matching_texts",
+    "shared_time",
+    "why_invalid",
+    "why_invalid_flags",
+]
 
 DEFAULT_TIMEOUT = 1.0
+FLAGS = "dgimsuvy"
+LONGEST = 20_000  # a longer pattern is not looked into
+# What the translation can't evaluate although it may well be valid.
+_NOT_JUDGED = (
+    "groups nested too deeply",
+    "set notation of the 'v' flag is not supported",
+    "too many repetitions to evaluate",
+)
 _spent: ContextVar[float] = ContextVar("spent", default=0.0)  # seconds of searches, in all
 _limit: ContextVar[float] = ContextVar("limit", default=float("inf"))  # as far as `spent` may grow
 
@@ -96,3 +114,39 @@ def compile_pattern(pattern: str, flags: str = "") -> Ok[Pattern] | Err[str]:
     except InvalidPatternError as error:
         return Err(str(error))
     return Ok(Pattern(pattern, flags, modes, translation))
+
+
+def why_invalid_flags(flags: str) -> str | None:
+    """Why an engine rejects the flags of a pattern; None if it accepts them."""
+    unknown = [flag for flag in dict.fromkeys(flags) if flag not in FLAGS]
+    if unknown:
+        return f"unknown {_flags(unknown)}; expected {', '.join(FLAGS)}"
+    repeated = [flag for flag in dict.fromkeys(flags) if flags.count(flag) > 1]
+    if repeated:
+        return f"repeated {_flags(repeated)}"
+    return "flags u and v can't be combined" if "u" in flags and "v" in flags else None
+
+
+def _flags(flags: list[str]) -> str:
+    return f"{'flag' if len(flags) == 1 else 'flags'} {', '.join(map(repr, flags))}"
+
+
+def why_invalid(pattern: str, flags: str = "") -> str | None:
+    """Why an engine rejects the pattern; None if it accepts it, or if that can't be determined here."""
+    if len(pattern) > LONGEST:
+        return None
+
+    # Only these flags change the grammar; folding cases would cost time for nothing.
+    result = compile_pattern(pattern, "".join(flag for flag in "uv" if flag in flags))
+    return result.error if isinstance(result, Err) and result.error not in _NOT_JUDGED else None
+
+
+@lru_cache(maxsize=256)
+def matching_texts(pattern: str, flags: str = "") -> tuple[str, ...]:
+    """Return short texts in which the pattern is found, the simplest first; none when no guess was right."""
+    compiled = compile_pattern(pattern, flags)
+    if isinstance(compiled, Err) or len(pattern) > LONGEST:
+        return ()
+    from workrail_lint.base.pattern_texts import texts_for  # few runs need a text for a pattern
+
+    return tuple(dict.fromkeys(texts_for(compiled.value)))
