@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, permutations, product
 from typing import Any, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.criteria import evaluate_criteria
 from workrail_lint.base import js
@@ -290,7 +292,7 @@ class _Demand(NamedTuple):
     holds: bool
 
 
-class _Bounds(NamedTuple):
+class _Bounds(Struct, frozen=True):
     """The lengths a text may have, in UTF-16 units."""
 
     low: int

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_workrail.sessions.data_folder import DataFolder, FoundSession
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
-from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.results import FileResult
 
 if TYPE_CHECKING:
     from pytest_workrail.sessions.session_log import Snapshots

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.files import PRIVATE, make_private_folder, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Confidence, Finding, Fix, Phase, Position, Safety, Severity, Span
-from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.results import FileResult
 
 if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation

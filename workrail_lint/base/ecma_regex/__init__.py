@@ -16,14 +16,12 @@ refused; so are groups nested more than a hundred deep and lower bounds that mul
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from workrail_lint.base.ecma_regex.escapes import POINTS, UNITS, InvalidPatternError, Modes, join_units, split_units
-from workrail_lint.base.ecma_regex.syntax import Parser
 from workrail_lint.base.result import Err, Ok
 
 __all__ = [
@@ -64,56 +62,39 @@ def shared_time(seconds: float) -> Iterator[None]:
 class Pattern:
     """A pattern that is valid ECMAScript, ready to search."""
 
-    __slots__ = ("_compiled", "_modes", "_translation", "flags", "source")
+    __slots__ = ("_find", "flags", "source")
 
-    def __init__(self, source: str, flags: str, modes: Modes, translation: str) -> None:
+    def __init__(self, source: str, flags: str, find: Callable[[str, float], bool]) -> None:
         self.source = source
         self.flags = flags
-        self._modes = modes
-        self._translation = translation
-        self._compiled: Any = None
+        self._find = find  # in a text, in so many seconds
 
     def __repr__(self) -> str:
         return f"Pattern({self.source!r}, {self.flags!r})"
 
     def search(self, text: str, timeout: float = DEFAULT_TIMEOUT) -> Ok[bool] | Err[Literal["timeout"]]:
         """Return whether the pattern is found; the search gives up after `timeout` seconds of processor time."""
-        if self._compiled is None:
-            import regex
-
-            self._compiled = regex.compile(self._translation)
-        find = self._compiled.match if self._modes.sticky else self._compiled.search
         limit = _limit.get() - _spent.get()
         if limit <= 0:
             return Err("timeout")
         begun = time.process_time()
         try:
-            return Ok(find(self._prepared(text), timeout=min(timeout, limit)) is not None)
+            return Ok(self._find(text, min(timeout, limit)))
         except TimeoutError:
             return Err("timeout")
         finally:
             _spent.set(_spent.get() + time.process_time() - begun)
 
-    def _prepared(self, text: str) -> str:
-        if text.isascii():
-            if not self._modes.ignore_case:
-                return text
-            return text.lower() if self._modes.unicode else text.upper()
-        text = join_units(text) if self._modes.unicode else split_units(text)
-        if not self._modes.ignore_case:
-            return text
-        return text.translate(POINTS if self._modes.unicode else UNITS)
-
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str, flags: str = "") -> Ok[Pattern] | Err[str]:
     """The pattern, or why ECMAScript does not accept it."""
+    from workrail_lint.base.ecma_regex.syntax import InvalidPatternError, Translation  # few documents have patterns
+
     try:
-        modes = Modes.read(flags)
-        translation = Parser(pattern, modes).translate()
+        return Ok(Pattern(pattern, flags, Translation(pattern, flags).find))
     except InvalidPatternError as error:
         return Err(str(error))
-    return Ok(Pattern(pattern, flags, modes, translation))
 
 
 def why_invalid_flags(flags: str) -> str | None:
