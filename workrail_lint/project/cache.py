@@ -94,7 +94,7 @@ class Cache:
             return None  # not a line that `encoded` makes
 
     def put(self, path: str, content: str, result: FileResult, system: int = 0) -> None:
-        line = encoded(content, result, system)
+        line = None if self.path is None else encoded(content, result, system)
         if line is not None:
             self.keep(path, line)
 
