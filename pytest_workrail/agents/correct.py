@@ -6,9 +6,10 @@ It sets the variables that a prompt asks for, and of others as few as possible, 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop, Submit
@@ -34,7 +35,6 @@ from pytest_workrail.engine.core.outcomes import (
     MissingLoopControl,
 )
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -45,41 +45,14 @@ from workrail_lint.systems.workrail.model.ir import (
     ItemsSource,
     LoopArtifact,
     LoopCondition,
-    Program,
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import Condition
-from workrail_lint.systems.workrail.solver.expression import Values
-from workrail_lint.systems.workrail.solver.search import Solver, Wish
-
-_HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
-# What an agent may give a variable: some are the host's, and one takes only certain words.
-LIMITS = {**dict.fromkeys(_HOST_ONLY, Values((), True, True)), "metrics_outcome": Values(METRICS_OUTCOMES, True, True)}
+from workrail_lint.systems.workrail.solver import Wish
 
 # How often an answer is mended before it is submitted as it is. Each round settles one loop.
 MAX_ROUNDS = 50
-
-
-def agent_solver(conditions: Iterable[Condition | None] = ()) -> Solver:
-    """Return a solver for what an agent may set; `conditions` are those that its values should be known from."""
-    return Solver(conditions, LIMITS)
-
-
-def workflow_solver(program: Program) -> Solver:
-    """Return a solver for the conditions of a whole workflow."""
-    return agent_solver(conditions_of(program))
-
-
-def conditions_of(program: Program) -> Iterator[Condition | None]:
-    """Yield every condition of a workflow that decides about what an agent is shown, in the order of the steps."""
-    for step in program.all_steps:
-        yield step.run_condition
-        if step.type == "loop":
-            yield step.loop_condition
-            continue
-        yield from (fragment.when for fragment in step.fragments)
-        yield step.confirmation_condition
 
 
 def solve(
@@ -104,6 +77,8 @@ def solve_all(
     kept: Collection[str] = (),
 ) -> dict[str, Json] | None:
     """Return a change to the context after which every one of these conditions comes out as wanted."""
+    from pytest_workrail.agents.solving import agent_solver  # few runs have to bring a condition about
+
     return agent_solver().solve(wishes, context, shadowed, kept).change
 
 
@@ -375,7 +350,7 @@ def missing_inputs(start: StartView) -> dict[str, Json]:
     return {name: each.example for name, each in inputs.items() if name not in start.context}
 
 
-class _Route(NamedTuple):
+class _Route(Struct, frozen=True):
     """Conditions that have to come out in a certain way, and what to set besides."""
 
     wishes: list[Wish]

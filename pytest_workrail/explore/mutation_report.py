@@ -8,7 +8,8 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from pytest_workrail.agents.correct import agent_solver, continue_wish, smallest_artifact
+from pytest_workrail.agents.correct import continue_wish, smallest_artifact
+from pytest_workrail.agents.solving import agent_solver
 from pytest_workrail.agents.values import fitting_notes
 from pytest_workrail.engine.core.conditions import json_of
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, contract_packs
@@ -39,8 +40,8 @@ from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, Repeat
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_words import Behaviour
+from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import POSSIBLE
-from workrail_lint.systems.workrail.solver.search import Wish
 
 MOST_RUNS = 100
 _MODES = ("guided", "full_auto_never_stop", "full_auto_stop_on_user_deps")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.files import PRIVATE, make_private_folder, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Confidence, Finding, Fix, Phase, Position, Safety, Severity, Span
-from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.results import FileResult
 
 if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation
@@ -94,7 +94,7 @@ class Cache:
             return None  # not a line that `encoded` makes
 
     def put(self, path: str, content: str, result: FileResult, system: int = 0) -> None:
-        line = encoded(content, result, system)
+        line = None if self.path is None else encoded(content, result, system)
         if line is not None:
             self.keep(path, line)
 

@@ -114,6 +114,19 @@ class Statement(NamedTuple):
     values: tuple[Any, ...]
     closed: bool
 
+    @property
+    def example(self) -> Any:
+        """Return a value that fits."""
+        match self.kind:
+            case _ if self.kind == BOOLEAN:
+                return True
+            case _ if self.kind == NUMBER:
+                return 1
+            case _ if self.kind == LIST:
+                return [{str(member): f"example {member}" for member in self.values} or "example"]
+            case _:
+                return self.values[0]
+
 
 _TRUE_OR_FALSE = Statement(BOOLEAN, (True, False), True)
 _A_NUMBER = Statement(NUMBER, (), False)
@@ -154,6 +167,11 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
     elif result.closed and result.kind != BOOLEAN and role() == CONDITION:
         return Statement(result.kind, result.values, False)
     return result
+
+
+def read_stated_domain(text: str, start: int, end: int) -> Statement | None:
+    """Return the statement that follows a name at these offsets, where the text sets it."""
+    return read_domain(text, start, end, lambda: STATED)
 
 
 def _is_partial(text: str, start: int, lead: str) -> bool:

@@ -8,8 +8,9 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base import js
+from workrail_lint.base.ecma_regex import why_invalid, why_invalid_flags
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags, why_slow
+from workrail_lint.base.regex_analysis import analyze, why_slow
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import child
