@@ -24,9 +24,10 @@ from workrail_lint.systems.workrail.rules.loop_exit import (
     LoopStopSkipsNext,
 )
 from workrail_lint.systems.workrail.rules.prompt_parts import GuidanceNotDelivered
-from workrail_lint.systems.workrail.rules.prompt_wording import PromptBoundaryBoilerplate, PromptLazyWording
+from workrail_lint.systems.workrail.rules.prompt_wording import PromptLazyWording
 from workrail_lint.systems.workrail.rules.references import ReferenceNotShipped
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.structure import PromptBoundaryBoilerplate
 from workrail_lint.systems.workrail.rules.templates import TemplateArgUnused, TemplateCallMemberIgnored
 
 DEEP, QUICK = {"var": "mode", "equals": "deep"}, {"var": "mode", "equals": "quick"}

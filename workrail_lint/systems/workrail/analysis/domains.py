@@ -173,7 +173,9 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
     if first in _BOOLEAN_STARTS and _has(words, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
-        return _TRUE_OR_FALSE
+        listed = _listed(rest, at, ALTERNATIVES, lead) if "or" in words and words.count(",") else None
+        is_mixed = listed is not None and any(isinstance(value, str) for value in listed.values)
+        return listed if is_mixed else _TRUE_OR_FALSE
     if first in _LIST_STARTS and _has(words, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (

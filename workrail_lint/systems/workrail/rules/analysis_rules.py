@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Confidence, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
@@ -22,7 +22,8 @@ from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowR
 from workrail_lint.systems.workrail.rules.prose import label, step_members
 from workrail_lint.systems.workrail.rules.rule_needs import BRACES, CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.variable_verdicts import Judge, judge_unread
+from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread
+from workrail_lint.systems.workrail.rules.verdicts import Judge
 
 # What reads variables.
 _READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))
@@ -364,23 +365,36 @@ class StateAsBoolean(WorkflowRule):
     confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A condition tests a boolean, although the prompt that sets it names a closed set of outcomes."
-    why = "A boolean can't tell three outcomes apart: later steps treat two of them alike."
+    why = (
+        "A boolean can't tell three outcomes apart: later steps treat two of them alike. It is a warning where the "
+        "prompt offers a third value beside true and false."
+    )
     needs = frozenset({CONDITIONS})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         analysis = workflow.analysis
         for name, uses in analysis.by_name.items():
             domain = analysis.domain(name) if uses[0].leaf is not None else None
-            if domain is None or domain.kind != BOOLEAN or uses[0].origin.via != AUTHORED:
+            if domain is None or uses[0].origin.via != AUTHORED:
                 continue
-            outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
-            if outcomes is not None:
-                values = ", ".join(map(str, outcomes[:5]))
+            if domain.kind == BOOLEAN:
+                outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
+                if outcomes is not None:
+                    values = ", ".join(map(str, outcomes[:5]))
+                    report(
+                        uses[0].pointer,
+                        f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
+                        "to one of these and compare with it",
+                    )
+                continue
+            more = [value for value in domain.values if value not in (True, False)]
+            tested = [use.leaf.equals for use in uses if use.leaf is not None]
+            if 0 < len(more) < len(domain.values) and not any(value in more for value in tested):
                 report(
                     uses[0].pointer,
-                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
-                    f"to one "
-                    "of these and compare with it",
+                    f"{quoted(name)} is true or false here, but its prompt also offers "
+                    f"{listed(map(quoted, more), 'or')}; give each outcome a name and compare with that",
+                    severity=Severity.WARNING,
                 )
 
     @staticmethod
@@ -403,6 +417,14 @@ class StateAsBoolean(WorkflowRule):
         yield Example(
             bad=testing({"var": "parcelDone", "equals": True}), good=testing({"var": "parcel", "equals": "accepted"})
         )
+
+        def choosing(values: str) -> dict[str, Any]:
+            condition = {"var": "parcelDone", "equals": True}
+            return workflow(
+                step("track", f"Set `parcelDone` to {values}."), step("close", runCondition=condition), step("report")
+            )
+
+        yield Example(bad=choosing("true, false or late"), good=choosing("true or false"))
 
 
 _WHEN = {"var": "goal", "contains": "review"}
