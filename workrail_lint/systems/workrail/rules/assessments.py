@@ -488,7 +488,8 @@ _DIMENSION = Search(
 )
 # A name of several words beside a level: "ticket_coverage low", "`ticket-coverage` is low", "ticket_coverage = low".
 _RATED = Pattern(
-    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(is |of |at |as |to |=|:|rated |scores )?"
+    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+"
+    r"|[a-z]+(?=`? ?= ?[`'\"]?[a-z]))`?\s*(is |of |at |as |to |=|:|rated |scores )?"
     r"\s*([`'\"]?)([A-Za-z]+)\b(?![_-]\w)"
 )
 # What authors call a level; other words after the name of a dimension are ordinary prose.
@@ -554,7 +555,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
         known = {name.lower() for name in (*dimensions, *(item.id for item in owned))}
         if len(known) < len(owned) + 1 or not levels:
             return
-        texts = [(text.text, text.pointer) for text in step.prompt_texts if "_" in text.text or "-" in text.text]
+        texts = [(text.text, text.pointer) for text in step.prompt_texts if any(sign in text.text for sign in "_-=")]
         texts += [(each.effect.guidance, each.effect.at("guidance")) for each in step.assessment_consequences]
         for text, pointer in texts:
             for match in _RATED.finditer(text):

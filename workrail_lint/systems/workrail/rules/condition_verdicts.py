@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Decision
 from workrail_lint.systems.workrail.analysis.flow import LoopFacts
 from workrail_lint.systems.workrail.analysis.logic import (
+    BOUNDS,
     ONLY_UNSET,
     Node,
     Values,
@@ -222,6 +225,7 @@ def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
     facts = analysis.loops[analysis.steps[decision.step].id]
     missing = [name for name in _names(node) if not _known_before(judge, name, facts)]
     if not missing:
+        _ends_at_once(judge, decision, node, facts)
         return
     values = dict.fromkeys(missing, ONLY_UNSET)
     if not (impossible((), (node,), values) if facts.kind == "until" else impossible((node,), (), values)):
@@ -237,6 +241,39 @@ def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
         f"this loop never starts: {listed(map(quoted, missing))} {'is' if len(missing) == 1 else 'are'} unset before "
         f"the first round{reason}. Set it before the loop",
     )
+
+
+_FIRST_NUMBER = Pattern(
+    r"[`'\"*]*\s*(?:=|:|to|as|at|with)\s*[`'\"]?(-?\d+(?:\.\d+)?)(?![\w.%]|\s?(?:-|–|to|/|\||or)\s?\d)"
+)
+
+
+def _ends_at_once(judge: Judge, decision: Decision, node: Node, facts: LoopFacts) -> None:
+    """Report a loop whose counter has a first value for which the loop is over."""
+    comparison, analysis = node.comparison, judge.analysis
+    if comparison is None or comparison.operator not in BOUNDS:
+        return
+    here = analysis.steps[facts.step].position
+    before = [
+        definition
+        for definition in analysis.setters(comparison.variable)
+        if definition.step is None or analysis.steps[definition.step].position < here
+    ]
+    values = [_FIRST_NUMBER.match(definition.text, definition.span[1]) for definition in before]
+    numbers = {match[1] for match in values if match is not None}
+    if len(numbers) != 1 or None in values:
+        return
+    first = float(numbers.pop())
+    if comparison.holds(first) is (facts.kind == "until"):
+        test = f"'{comparison.operator} {js.number_text(comparison.operand)}'"
+        holds = "already true" if facts.kind == "until" else "false"
+        judge.report(
+            NEVER_ENTERED,
+            Severity.WARNING,
+            decision.pointer,
+            f"this loop never starts: {quoted(comparison.variable)} is {js.number_text(first)} before the first round, "
+            f"and {test} is {holds} then; correct the comparison",
+        )
 
 
 def _known_before(judge: Judge, name: str, facts: LoopFacts) -> bool:

@@ -20,8 +20,9 @@ from workrail_lint.systems.workrail.rules.rule_needs import condition_facts, num
 _PART = r"(?:steps?|phases?|stages?)"
 _QUOTE = "[\"'`*]{0,3}"
 _JUMP = Search(
-    ("back to", "return", "jump", "restart"),
-    r"\b(?:go(?:ing)? back to|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
+    ("back to", "return", "jump", "restart", "straight to", "directly to", "ahead to"),
+    r"\b(?:go(?:ing)? back to|(?:go|proceed|move|continue) (?:straight|directly|ahead) to"
+    r"|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
     r"|loop(?:ing)? back to|restart(?:ing)? (?:from|at))\s+(?:the )?"
     rf"(?:({_PART})\s+{_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
     rf"|(?:an? )?((?:earlier|previous|prior|preceding) {_PART})\b"

@@ -171,7 +171,7 @@ class StepReferenceUnknown(WorkflowRule):
             for search, is_sure in ((_STEP_BEFORE, True), (_STEP_AFTER, False)):
                 for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[2] not in known):
                     ident = phrase.hit.match[2]
-                    message = self._judge_id(ident, phrase, is_sure, workflow)
+                    message = self._judge_id(ident, phrase, is_sure or self._is_stale(ident, workflow), workflow)
                     if message:
                         yield phrase, ident, message
         for phrase in texts.phrases(_STEP_BARE):

@@ -58,11 +58,21 @@ _FLOORS = (
 
 # An instruction that leaves open whether it is one.
 _HEDGE = Search(
-    ("maybe", "perhaps", "you could", "you might", "feel free", "if you feel", "if you have time", "might be worth"),
+    (
+        "maybe",
+        "perhaps",
+        "you could",
+        "you might",
+        "feel free",
+        "if you feel",
+        "if you have time",
+        "might be worth",
+        "try to",
+    ),
     r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|it (?:is|would|might))\b"
     r"|\byou (?:could|might) (?:maybe |perhaps |possibly |also )*(?:try|want to|consider|think about|like to)\b"
     r"|\bfeel free to (?:skip|ignore|omit|leave)\b|\bif you (?:feel like|have time)\b"
-    r"|\bit might be worth (?:\w+ing)\b",
+    r"|\bit might be worth (?:\w+ing)\b|\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b",
 )
 
 
@@ -367,7 +377,10 @@ class ClarificationHeavy(WorkflowRule):
 
 # --------------------------------------------------------------------------------------------- leftovers
 
-_PERSON = r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|me)"
+_PERSON = (
+    r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|engineer"
+    r"|developer|administrator|author|sponsor|me)"
+)
 _APPROVAL = Search(
     ("approv", "sign-off", "signoff", "sign off", "signed off"),
     rf"\b(?:wait(?:ing)? for|pause(?: here)? for|ask for|ask (?:the )?{_PERSON} for|get|obtain|request|seek|await)"
@@ -397,6 +410,18 @@ _PERMISSION = Search(
 )
 
 
+# "Do not continue until the owner approves": what is forbidden is to go on without them.
+_BLOCKED = Search(
+    ("until", "unless", "before", "without"),
+    r"\b(?:do not|don't|never|must not|cannot) (?:proceed|continue|start|begin|go on|advance|move on|merge|deploy"
+    r"|publish|release|apply|execute|send)\b[^.!?\n\0]{0,40}?"
+    r"(?: (?:until|unless|before) (?:the |an? |your )?(?:\w+ |on-call )?"
+    rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|agree[sd]?|sign(?:s|ed)? off|give[sn]? )"
+    rf"| without (?:(?:the|explicit|written|prior) )*(?:{_PERSON}(?:'s|’s)? )?{_CONSENT}\b)",
+    before=100,
+)
+
+
 class ApprovalWithoutConfirmation(WorkflowRule):
     code = "PR039"
     name = "approval-without-confirmation"
@@ -408,7 +433,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words)
+    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words)  # those of _BLOCKED are among them
     bad = {"prompt": "Write the release notes. Pause until the user approves them."}
     good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
 
@@ -417,6 +442,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         texts = delivered(workflow)
         phrases = [phrase for search in (_APPROVAL, _PERMISSION) for phrase in texts.phrases(search)]
         phrases = [phrase for phrase in phrases if not phrase.is_negated]
+        phrases += texts.phrases(_BLOCKED)
         for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
             if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
@@ -432,7 +458,9 @@ class ApprovalWithoutConfirmation(WorkflowRule):
 
 
 _MARK = Search(("todo", "fixme", "xxx", "tbd"), r"(?<![\w/\"'“`-])(?:todo|fixme|xxx|tbd)(?![\w/\"'”`-])")
-_OPEN = Search(("<!--", "// v", "[insert "), r"<!--|(?<!\S)// v\d+\b|\[insert [^\]\n\0]{1,80}\]")
+_OPEN = Search(
+    ("<!--", "// v", "[insert ", "???"), r"<!--|(?<!\S)// v\d+\b|\[insert [^\]\n\0]{1,80}\]|(?<![\w?!\"'`])\?{3,}(?!\w)"
+)
 # Blanks that only the author can fill in, and notes of one author to another.
 _BLANK = Search(
     ("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),

@@ -441,6 +441,9 @@ def _gate_remedy(judge: Judge, use: Use, names: str) -> str:
     return "Move it to the next step"
 
 
+_SHAPE = Pattern(r"[^{}\n.;]{0,60}\{[^{}\n]*\w\s*\}")
+
+
 def judge_items(judge: Judge) -> None:
     """Report members of loop items that the producer of the list does not name."""
     analysis = judge.analysis
@@ -461,10 +464,17 @@ def judge_items(judge: Judge) -> None:
         hint = f"; did you mean {quoted(meant.name)}?" if meant else f", but no {quoted(member)}"
         judge.report(
             MEMBER,
-            Severity.WARNING if meant else Severity.INFO,
+            Severity.WARNING if meant or _are_listed(analysis, facts.items) else Severity.INFO,
             use.pointer,
             f"items of {quoted(facts.items)} have {', '.join(members[:12])}{hint}",
         )
+
+
+def _are_listed(analysis: Analysis, items: str) -> bool:
+    """Return whether a prompt shows the items as `{name, size}`, and not only some of their members."""
+    lists = [statement for statement in analysis.statements(items) if statement.kind == LIST]
+    shapes = [_SHAPE.match(statement.text, statement.span[1]) for statement in lists]
+    return bool(shapes) and all(shapes)
 
 
 def _members(analysis: Analysis, items: str) -> Iterable[str]:
