@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import listed, quoted
-from workrail_lint.documents.operations import Remove
-from workrail_lint.findings import Confidence, Severity, unsafe
+from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
@@ -22,8 +21,6 @@ from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowR
 from workrail_lint.systems.workrail.rules.prose import label, step_members
 from workrail_lint.systems.workrail.rules.rule_needs import BRACES, CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread
-from workrail_lint.systems.workrail.rules.verdicts import Judge
 
 # What reads variables.
 _READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))
@@ -117,29 +114,6 @@ class VariableMaybeUnset(AnalysisRule):
         sample = step("sample", "Draw a sample. Store the path as `samplePath`.", runCondition=large)
         check = step("spot-check", "Compare with {{samplePath}}.")
         yield Example(bad=workflow(scan, sample, check), good=workflow(scan, sample, {**check, "runCondition": large}))
-
-
-class VariableNeverRead(AnalysisRule):
-    code = "CD027"
-    name = "variable-never-read"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "A prompt asks for variables that nothing reads or mentions elsewhere."
-    why = "The value has no effect, unless it is a note for the agent itself."
-    default_on = False
-    needs = None
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        judge = Judge(workflow)
-        judge_unread(judge)
-        for verdict in judge.verdicts.get(self.name, ()):
-            report(verdict.pointer, verdict.message)
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(step("triage", "Set `impactLevel`."), step("dig", "Dig.")),
-            good=_then("Set `impactLevel`.", runCondition={"var": "impactLevel", "equals": "major"}),
-        )
 
 
 class LoopVariableOutsideLoop(AnalysisRule):
@@ -507,29 +481,6 @@ class StepsConditional(ConfirmationRule):
             report(
                 "/steps",
                 "every step has a runCondition, so a run may have no step to run; add a step that always runs",
-            )
-
-
-class ConfirmationOnParallel(ConfirmationRule):
-    code = "CD021"
-    name = "confirmation-on-parallel"
-    severity = Severity.INFO
-    origin = "runtime"
-    summary = "A parallel step asks for confirmation."
-    why = "The engine never asks for confirmation of a parallel step."
-    fix = "Remove `requireConfirmation`."
-    bad = {"steps": [{}, {"type": "parallel", "requireConfirmation": True}]}
-    good = {"steps": [{}, {"type": "parallel"}]}
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.kind == "parallel" and step.require_confirmation not in (None, False):
-            pointer = step.at("requireConfirmation")
-            report(
-                pointer,
-                f"{label(step)}: requireConfirmation has no effect on a parallel step; move it to the step before or "
-                "after",
-                fix=unsafe("remove requireConfirmation", Remove(pointer)),
-                on_name=True,
             )
 
 

@@ -29,7 +29,7 @@ from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowR
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.prose import Search, label, use_suggestion
 from workrail_lint.systems.workrail.rules.rule_needs import condition_facts
-from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, workflow
 from workrail_lint.systems.workrail.step_place import StepPlace
 
 _MIRRORS = ("confidence", "score")
@@ -55,44 +55,6 @@ def rated(*refs: str, **members: Any) -> dict[str, Any]:
     return samples.step(
         "rate-it", "Rate the depth in a wr.assessment artifact.", assessmentRefs=list(refs or ("depth",)), **members
     )
-
-
-class AssessmentDuplicate(WorkflowRule):
-    code = "AS001"
-    name = "assessment-duplicate"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "Two assessments, or two dimensions of one, have the same id."
-    why = "Steps and submissions refer to them by id, so the second one can never be used."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            workflow(rated(), assessments=[assessment(), assessment("depth", dimension("effort"))]),
-            workflow(rated(), assessments=[assessment("depth", dimension(), dimension("effort"))]),
-        )
-        yield Example(
-            workflow(rated(), assessments=[assessment("depth", dimension(), dimension())]),
-            workflow(rated(), assessments=[assessment("depth", dimension(), dimension("effort"))]),
-        )
-
-
-class AssessmentLevelDuplicate(WorkflowRule):
-    code = "AS003"
-    name = "assessment-level-duplicate"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A dimension lists a level twice."
-    why = "Levels are a set of choices; a repeated level is usually a typo for another one."
-    describes = (("AssessmentDimension", "uniqueItems"),)
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description(f"{place.path} repeats the level {shown(violation.value)}")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "low"))]),
-            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "high"))]),
-        )
 
 
 class AssessmentRefUnknown(WorkflowRule):
@@ -199,16 +161,20 @@ class _AssessmentRule(WorkflowRule):
         return "assessments" in workflow.model
 
 
-class AssessmentLevelCase(_AssessmentRule):
-    code = "AS004"
-    name = "assessment-level-case"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "Two levels of a dimension differ only in case or surrounding whitespace."
+class AssessmentLevelDuplicate(_AssessmentRule):
+    code = "AS003"
+    name = "assessment-level-duplicate"
+    severity = Severity.ERROR
+    origin = "schema / product"
+    summary = "A dimension lists a level twice, exactly or in another case."
     why = (
         "A submitted level that matches none exactly is compared without regard to case. If two levels then match, "
-        "the submission is ambiguous and rejected."
+        "the submission is ambiguous and rejected. The engine refuses an exact repetition itself."
     )
+    describes = (("AssessmentDimension", "uniqueItems"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description(f"{place.path} repeats the level {shown(violation.value)}")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for assessment, dimension in _dimensions(workflow):
@@ -220,9 +186,14 @@ class AssessmentLevelCase(_AssessmentRule):
                         dimension.at("levels", index),
                         f"assessment {quoted(assessment.id)}: levels {quoted(other)} and {quoted(level)} differ only "
                         "in case or whitespace; rename one",
+                        severity=Severity.WARNING,
                     )
 
     def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "low"))]),
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "high"))]),
+        )
         yield Example(
             workflow(rated(), assessments=[assessment("depth", dimension("coverage", "Low", "low", "high"))]),
             workflow(rated(), assessments=[assessment("depth", dimension("coverage", "none", "low", "high"))]),
@@ -402,34 +373,6 @@ class AssessmentMirrorDimension(_AssessmentRule):
         yield Example(
             workflow(rated(), branch, assessments=[assessment("depth", dimension("risk"))]),
             workflow(rated(), branch, assessments=[assessment()]),
-        )
-
-
-class AssessmentOnLoopControl(_AssessmentRule):
-    code = "AS015"
-    name = "assessment-on-loop-control"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "The step that decides a loop also asks for an assessment."
-    why = (
-        "Next to the loop-control contract, a missing or invalid assessment does not block the step. On a separate "
-        "step before the decision it does."
-    )
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.decides_loop and "assessmentRefs" in step and not step.calls_template:
-            report(
-                step.at("assessmentRefs"),
-                f"{label(step)}: this step decides the loop, so its assessment is not enforced; move the assessment to "
-                "an earlier step",
-                on_name=True,
-            )
-
-    def examples(self) -> Iterable[Example]:
-        asked = decision(assessmentRefs=["depth"])
-        yield Example(
-            workflow(controlled_loop(samples.step("inner-step"), asked), assessments=[assessment()]),
-            workflow(controlled_loop(rated(), decision()), assessments=[assessment()]),
         )
 
 

@@ -146,27 +146,6 @@ class ShellCommandContextToken(_CommandRule):
             )
 
 
-class AllowedToolsHint(WorkflowRule):
-    code = "SE012"
-    name = "allowed-tools-hint"
-    severity = Severity.INFO
-    origin = "doc"
-    summary = "A delegation lists allowed tools."
-    why = "The engine shows the list to the agent but does not enforce it."
-    needs = frozenset({"parallelDelegations"})
-    bad = {"steps": [{}, {"parallelDelegations": [{"workflowId": "demo.left", "allowedTools": ["bash"]}]}]}
-    good = {"steps": [{}, {"parallelDelegations": [{"workflowId": "demo.left"}]}]}
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        for delegation in step.parallel_delegations if step.kind == "parallel" else ():
-            if "allowedTools" in delegation:
-                report(
-                    delegation.at("allowedTools"),
-                    f"{label(step)}: nothing enforces `allowedTools`; it is only a hint to the agent",
-                    on_name=True,
-                )
-
-
 # -------------------------------------------------------------------------------------------- references
 
 _ABSOLUTE = Pattern(r"[/~\\]|[A-Za-z]:")

@@ -35,7 +35,7 @@ from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
 MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"
-GATE_SELF, NEVER_READ, COUNTER = "gate-condition-self", "variable-never-read", "counter-not-initialized"
+GATE_SELF, COUNTER = "gate-condition-self", "counter-not-initialized"
 # The run stops where these find nothing.
 _STOPS = ("items", "count")
 # Where a value is used as it is, and not only compared.
@@ -481,24 +481,6 @@ def _members(analysis: Analysis, items: str) -> Iterable[str]:
     for statement in analysis.statements(items):
         if statement.kind == LIST:
             yield from statement.values
-
-
-def judge_unread(judge: Judge) -> None:
-    """Report variables that a prompt asks for and nothing reads."""
-    analysis = judge.analysis
-    unread: list[tuple[str, str]] = []
-    for name in sorted(analysis.all_names):
-        if name in analysis.by_name or analysis.mentions(name):
-            continue
-        definitions = analysis.definitions(name)
-        stated = [definition for definition in definitions if definition.confidence == "stated"]
-        if stated and len(stated) == len(definitions):
-            unread.append((stated[0].pointer, name))
-    if unread:
-        names = sorted(name for _, name in unread)
-        shown_names = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-        what = "variable is" if len(names) == 1 else "variables are"
-        judge.report(NEVER_READ, Severity.INFO, unread[0][0], f"{len(names)} {what} set and never read: {shown_names}")
 
 
 _COUNTS_BEFORE = Pattern(
