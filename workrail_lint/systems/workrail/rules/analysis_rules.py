@@ -309,12 +309,12 @@ class CounterNotInitialized(AnalysisRule):
     name = "counter-not-initialized"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A variable is counted up or down and compared with a number, but nothing gives it a first value."
+    summary = "A variable is counted up or down and compared or shown, but nothing gives it a first value."
     why = (
         "A comparison with an unset variable is false, and an agent that is asked to increment a variable it does not "
         "have may leave it out."
     )
-    needs = frozenset({CONDITIONS})
+    needs = frozenset({CONDITIONS, BRACES})
 
     def examples(self) -> Iterable[Example]:
         def stopping(first: str) -> dict[str, Any]:

@@ -244,7 +244,7 @@ def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
 
 
 _FIRST_NUMBER = Pattern(
-    r"[`'\"*]*\s*(?:=|:|to|as|at|with)\s*[`'\"]?(-?\d+(?:\.\d+)?)(?![\w.%]|\s?(?:-|–|to|/|\||or)\s?\d)"
+    r"[`'\"*]*\s*(?:=|:|to|as|at|with)\s*[`'\"]?(-?\d+(?:\.\d+)?)(?![\w%]|\.\d|\s?(?:-|–|to|/|\||or)\s?\d)"
 )
 
 

@@ -301,6 +301,11 @@ class ConditionMalformed(_FormRule):
                 f"{label(condition.step)}: {_ignored(named)}; nest one in the other",
             )
 
+    @staticmethod
+    def _is_known(name: str, workflow: WorkflowContext) -> bool:
+        """Return whether something sets a variable: otherwise the name is wrong in more than its spaces."""
+        return bool(name) and (workflow.analysis.is_set(name) or workflow.analysis.is_given(name))
+
     def _condition_var_blank(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         name = condition.var
         if name is None or (name and js.trim(name) == name):
@@ -310,7 +315,7 @@ class ConditionMalformed(_FormRule):
             pointer,
             f"{label(condition.step)}: the variable name {quoted(name)} "
             f"{'has spaces around it; remove them' if trimmed else 'is blank; name a variable'}",
-            fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
+            fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if self._is_known(trimmed, workflow) else None,
         )
 
     def _condition_equals_structure(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:

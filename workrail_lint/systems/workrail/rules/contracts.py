@@ -290,7 +290,7 @@ class ContractDesignOutput(WorkflowRule):
     def _shipping_output(pointer: str, members: dict[str, Any]) -> Fix | None:
         """Rewrite the `output` of the step at a pointer; None if it has unknown members."""
         output: dict[str, Any] = members["output"]
-        if not output.keys() <= {"contractRef", "hints"}:
+        if not output.keys() <= {"contractRef", "hints"} or not isinstance(output.get("contractRef", ""), str):
             return None
         operations: list[Operation] = []
         if "contractRef" in output and "outputContract" not in members:

@@ -69,7 +69,7 @@ class LoopContextControlled(LoopRule):
     def _fix(self, loop: LoopStep, member: str, workflow: WorkflowContext) -> Fix | None:
         body = workflow.body_of(loop)
         # On any step but the last, a stop would skip the steps after it.
-        if not body or body[-1].kind != "standard" or body[-1].calls_template:
+        if not loop.id or not body or body[-1].kind != "standard" or body[-1].calls_template:
             return None
         # A contract replaces every other check, and a step that may be skipped can't decide every iteration.
         if any(body[-1].raw.get(member) for member in _OTHER_CHECKS):

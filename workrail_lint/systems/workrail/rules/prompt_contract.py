@@ -615,6 +615,12 @@ def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:
     return pack if pack is not None and _requires(step, pack) else None
 
 
+def _object_start(text: str, at: int) -> int:
+    """Return where the object begins whose kind is named at a position; the position itself if there is none."""
+    brace = opening_brace(text, at) if text[max(0, at - 10) : at].rstrip("\"'` ").endswith(":") else -1
+    return brace if brace >= 0 else at
+
+
 def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
     """Return the artifact kinds that the prompt of a step names, and whether it asks for them."""
     kinds: dict[str, bool] = {}
@@ -628,7 +634,8 @@ def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
             kind = f"wr.{match[2]}"
             if kind in packs:
                 asked = not passage.is_negated(match.start(), match.end()) and (
-                    passage.is_fenced(match.start()) or _PRODUCE.search(passage.before(match.start())) is not None
+                    passage.is_fenced(match.start())
+                    or _PRODUCE.search(passage.before(_object_start(passage.low, match.start()))) is not None
                 )
                 kinds[kind] = kinds.get(kind, False) or asked
     return kinds

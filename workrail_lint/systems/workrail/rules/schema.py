@@ -270,6 +270,11 @@ class SchemaRule(WorkflowRule):
         return Description.of(message_of(violation, place))
 
 
+_STRING_MEMBERS = frozenset(
+    ("id", "name", "title", "prompt", "description", "about", "version", "agentRole", "purpose")
+)
+
+
 class SchemaUnknownMember(SchemaRule):
     code = "SC001"
     name = "schema-unknown-member"
@@ -293,8 +298,11 @@ class SchemaUnknownMember(SchemaRule):
         return super().describe(violation, place)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        name = finding.suggestion
-        return unsafe(f"rename it to {quoted(name)}", Rename(finding.pointer, name)) if name else None
+        name, value = finding.suggestion, _value(workflow.definition, finding.pointer)
+        # Under its right name the value must have the right type too.
+        if name is None or (name in _STRING_MEMBERS and not isinstance(value, str)):
+            return None
+        return unsafe(f"rename it to {quoted(name)}", Rename(finding.pointer, name))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step())
