@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -115,8 +116,8 @@ class SpecVersionOther(WorkflowRule):
         "Of a version that does not exist yet, the number is wrong, or the catalog is too old to check the workflow."
     )
     needs = frozenset({OTHER_SPEC_VERSION})
-    bad = ({"validatedAgainstSpecVersion": 99}, {"validatedAgainstSpecVersion": 1})
-    good = ({}, {})
+    bad: ClassVar[Any] = ({"validatedAgainstSpecVersion": 99}, {"validatedAgainstSpecVersion": 1})
+    good: ClassVar[Any] = ({}, {})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         validated, current = _spec_versions(workflow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ _WRITES = Pattern(
 )
 _READS = Pattern(
     r"\b(?:read|open|use|load|follow|consult|review|take|apply|implement|check|from|per|based on|according to|in|with"
-    r"|compare|summari[sz]e|publish|send|present|add|extend|edit|remove|to)\b"
+    r"|compare|summari[sz]e|publish|send|present|against|using|of|add|extend|edit|remove|to)\b"
 )
 _MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?|or)\b")
 # Files that projects have.
@@ -70,7 +71,9 @@ class DeliverableNameDiffers(WorkflowRule):
         for name, own in by_name.items():
             use = own[0]
             # Where a text names the file in another way, it may say there that it is written.
-            if any(each.is_written for each in own) or text.count(name) != len(own):
+            if any(each.is_written for each in own) or len(re.findall(rf"(?<![\w-]){re.escape(name)}", text)) != len(
+                own
+            ):
                 continue
             if not self._is_read(use) or self._is_there(use, workflow):
                 continue

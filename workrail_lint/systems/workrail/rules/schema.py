@@ -428,21 +428,21 @@ class SchemaEnum(SchemaRule):
     why = "The engine has no behaviour for other values and rejects the workflow."
     fix = "Write the closest allowed value; remove the type `standard` of a step."
     describes = ((ANY, "enum"), (ANY, "const"), ("GateKind", "type"))
-    bad = (
+    bad: ClassVar[Any] = (
         {"steps": [{"modelTier": "Heavy"}]},
         {"type": "standard"},
         {"requireConfirmation": {"kind": "manager"}},
         {"requireConfirmation": {"kind": "human_aproval"}},
         {"promptBlocks": {"goal": [{"kind": "html", "text": "Find the cause."}]}},
     )
-    good = (
+    good: ClassVar[Any] = (
         {"steps": [{"modelTier": "heavy"}]},
         {},
         {"requireConfirmation": {"kind": "human_approval"}},
         {"requireConfirmation": {"kind": "human_approval"}},
         {"promptBlocks": {"goal": [{"kind": "text", "text": "Find the cause."}]}},
     )
-    fixed = (
+    fixed: ClassVar[Any] = (
         {"steps": [{"modelTier": "heavy"}]},
         {},
         None,
