@@ -25,7 +25,7 @@ from pytest_workrail.explore.hostile_promises import Promises
 from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn, describe
 from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
-from pytest_workrail.explore.mutation_report import _contexts, _turns, missing_scenario
+from pytest_workrail.explore.mutation_report import SoundRuns, _contexts, _turns, missing_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
@@ -139,7 +139,7 @@ def missing_lines() -> str:
         assert isinstance(made, Ok), made.error
         ir = made.value.ir
         if source is EVERYTHING:
-            missing = ((mutant.id, missing_scenario(mutant, ir, ["reference"], 8)) for mutant in mutants(ir))
+            missing = ((mutant.id, missing_scenario(mutant, SoundRuns(ir), ["reference"], 8)) for mutant in mutants(ir))
             lines += [f"{name} {json.dumps(scenario)}" for name, scenario in missing]
         for mutant in {mutant.operator: mutant for mutant in mutants(ir)}.values():
             change = (mutant, program_model(ir), mutant.apply(ir))
