@@ -30,7 +30,7 @@ from pytest_workrail.explore.hostile_search import Settling, explore, generated_
 from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn, describe
 from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
-from pytest_workrail.explore.mutation_report import _contexts, _turns, missing_scenario
+from pytest_workrail.explore.mutation_report import SoundRuns, _contexts, _turns, missing_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
@@ -148,7 +148,8 @@ def missing_lines() -> str:
         if source is EVERYTHING:
             kinds = groupby(sorted(mutants(ir), key=lambda mutant: mutant.operator), key=lambda mutant: mutant.operator)
             some = [mutant for _, group in kinds for mutant in islice(group, 2)]
-            missing = ((mutant.id, missing_scenario(mutant, ir, ["reference"], 8)) for mutant in some)
+            runs = SoundRuns(ir)
+            missing = ((mutant.id, missing_scenario(mutant, runs, ["reference"], 8)) for mutant in some)
             lines += [f"{name} {json.dumps(scenario)}" for name, scenario in missing]
         for mutant in {mutant.operator: mutant for mutant in mutants(ir)}.values():
             change = (mutant, program_model(ir), mutant.apply(ir))

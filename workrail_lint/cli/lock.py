@@ -33,7 +33,7 @@ from workrail_lint.systems.workrail.lockfile import (
     differences,
     entry_text,
     lock_entry,
-    lockfile_text,
+    lockfile_bytes,
     parse_lockfile,
 )
 from workrail_lint.systems.workrail.semver import judge_change
@@ -189,9 +189,9 @@ def _above(path: str) -> str | None:
 def _update(path: str, active: Settings, build: _Made, scope: _Scope, semver: str) -> int:
     folder = os.path.dirname(path)
     sweep(folder, output_root(folder))
-    old = _existing(path, must_exist=False)
-    entries = old.workflows if old else {}
-    kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in build.left_alone}
+    old = _existing(path, must_exist=False) or Lockfile({}, {})
+    entries = old.workflows
+    kept = {key: entry_text(entries[key]) for key in entries if not scope.holds(key) or key in build.left_alone}
     if not build.entries and not kept:
         err(
             "workrail-lint: no workflow compiles, so nothing is pinned"
@@ -199,18 +199,22 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope, semver: st
             else "workrail-lint: no workflow found to pin"
         )
         return FINDINGS if build.failed else NOTHING
-    low = _low_versions(old, build, semver) if old else []
+    low = _low_versions(old, build, semver)
     if low and semver == "error":
         err("workrail-lint: nothing is pinned; workrail-lint semver --fix raises versions")
         return FINDINGS
-    pinned = {**{key: entry_text(entry) for key, entry in kept.items()}, **build.entries}
+    pinned = {**kept, **build.entries}
     catalog = catalog_entry(active.base_catalog)
     added = len(pinned.keys() - entries.keys())
     removed = len(entries.keys() - pinned.keys())
-    changed = sum(entries[key] != json.loads(pinned[key]) for key in entries.keys() & build.entries.keys())
-    if old is None or old.catalog != catalog or added or removed or changed:
-        # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
-        write_output(path, lockfile_text(catalog, pinned).encode("utf-8", "backslashreplace"))
+    changed = sum(
+        not old.has_text(key, pinned[key]) and entries[key] != json.loads(pinned[key])
+        for key in entries.keys() & build.entries.keys()
+    )
+    is_new = old.catalog != catalog or bool(added or removed or changed)
+    del old, entries  # not in memory together with the new content
+    if is_new:
+        write_output(path, lockfile_bytes(catalog, pinned))
     for key, reason in build.rejected.items():
         err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
     out(f"{path}: {len(pinned)} pinned ({added} new, {changed} changed, {removed} removed)")
@@ -234,6 +238,8 @@ def _low_versions(lock: Lockfile, build: _Made, semver: str) -> list[str]:
         return []
     low = []
     for key in sorted(lock.workflows.keys() & build.entries.keys()):
+        if lock.has_text(key, build.entries[key]):
+            continue
         entry, now = lock.workflows[key], json.loads(build.entries[key])
         if entry["hash"] == now["hash"]:
             continue
