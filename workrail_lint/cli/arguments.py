@@ -19,10 +19,17 @@ from workrail_lint.project.discovery import Found, discover
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import known_systems
 from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name, kind_of, may_be_ours
-from workrail_lint.systems.workrail.settings import BINDINGS_FILE, Settings, resolve_bindings, resolve_catalog
+from workrail_lint.systems.workrail.settings import (
+    BINDINGS_FILE,
+    Settings,
+    resolve_bindings,
+    resolve_catalog,
+    resolve_release,
+)
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.engines.releases import Target
 
 
 def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
@@ -49,7 +56,8 @@ def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) 
 
 def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, engine: bool = False) -> Settings:
     """The catalog, routines and bindings that a command compiles with; without `engine`, to the IR."""
-    catalog, base = _catalogs(args, config)
+    release = _release(args, config)
+    catalog, base = _catalogs(args, config, release)
     bindings = resolve_bindings(_path(bindings_file(args, config)))
     if isinstance(bindings, Err):
         raise UsageError(_named("bindings", args.bindings or args.bindings_dir, bindings.error))
@@ -69,19 +77,30 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
             "root": config.root,
             **config.system_options(),
         },
+        release=release,
     )
 
 
-def _catalogs(args: argparse.Namespace, config: Config) -> tuple[Catalog | None, Catalog | None]:
+def _release(args: argparse.Namespace, config: Config) -> Target | None:
+    """The release of the engine that is meant; None for the newest."""
+    release = resolve_release(args.engine_version or config.text("engine-version"))
+    if isinstance(release, Err):
+        raise UsageError(f"{'--' if args.engine_version else ''}engine-version: {release.error}")
+    return release.value
+
+
+def _catalogs(
+    args: argparse.Namespace, config: Config, release: Target | None
+) -> tuple[Catalog | None, Catalog | None]:
     """The catalog with and without the project's routines; None for the one that comes with the product."""
     named, routines = args.catalog or config.file("catalog"), args.routines or config.file("routines")
     if named is None and routines is None:
         return None, None
-    base = resolve_catalog(_path(named))
+    base = resolve_catalog(_path(named), release=release)
     if isinstance(base, Err):
         raise UsageError(_named("catalog", args.catalog, base.error))
     remarks: list[Finding] = []
-    catalog = resolve_catalog(base.value, _path(routines), remarks)
+    catalog = resolve_catalog(base.value, _path(routines), remarks, release)
     if isinstance(catalog, Err):
         raise UsageError(_named("routines", args.routines, catalog.error))
     for remark in remarks:

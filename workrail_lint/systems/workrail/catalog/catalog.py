@@ -345,6 +345,21 @@ class Catalog:
         """The same catalog with another list of routines, and so with another digest."""
         return Catalog({**self._document, "routines": entries}, packs=self._packs)
 
+    def restricted(self, is_there: Callable[[str, str], bool]) -> Catalog:
+        """The catalog with the builtins that `is_there` says, given a kind and an id; itself if all are."""
+        contracts = self._complete()["contracts"]
+        kept: dict[str, Any] = {
+            "features": [entry for entry in self._document["features"] if is_there("features", entry["id"])],
+            "refs": [entry for entry in self._document["refs"] if is_there("refs", entry["id"])],
+            "routines": [
+                entry for entry in self.routine_entries if is_there("templates", routine_of(entry).template_id)
+            ],
+            "contracts": [entry for entry in contracts if is_there("contracts", entry["id"])],
+        }
+        if all(len(entries) == len(self._document[name]) for name, entries in kept.items()):
+            return self
+        return Catalog({**self._document, **kept})
+
     def __repr__(self) -> str:
         return f"Catalog({self.catalog_id} {self.version})"
 

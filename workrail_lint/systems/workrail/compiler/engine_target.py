@@ -7,15 +7,18 @@ several legitimate digests, so every one of them is named by its mode.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
-from workrail_lint.systems.workrail.compiler.compiled import Passed, engine_errors_of, resolve, run_passes
-from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
+from workrail_lint.systems.workrail.compiler.compiled import Passed, Resolved, engine_errors_of, resolve, run_passes
+from workrail_lint.systems.workrail.compiler.nodes import RawStep, rendered_steps
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.model.workflow import Step, Workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.engines.releases import Target
 
 
 class HashMode(str, Enum):
@@ -59,23 +62,25 @@ def engine_snapshot(
     mode: HashMode = HashMode.PINNED,
     references: list[dict[str, Any]] | None = None,
     passed: Passed | None = None,
+    release: Target | None = None,
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
     """Return the snapshot of a workflow in a mode; the refs modes take the references already resolved.
 
-    `passed` is what the passes make of the workflow, if they ran as the engine runs them.
+    `passed` is what the passes make of the workflow, if they ran as the engine runs them. `release` is the engine's,
+    if it is not the newest.
     """
     if mode is HashMode.PREVIEW:
         return Ok(_preview(workflow, catalog, overrides or {}))
     if mode in (HashMode.PINNED_ONBOARDING, HashMode.PINNED_ONBOARDING_REFS):
         workflow, passed = workflow_model({**workflow.raw, "steps": [ONBOARDING_STEP, *workflow.raw["steps"]]}), None
     definition = workflow.raw
-    passed = passed or run_passes(workflow, catalog, overrides or {}, for_engine=True)
+    passed = passed or run_passes(workflow, catalog, overrides or {}, for_engine=True, release=release)
     errors = engine_errors_of(workflow, catalog, passed)
     if errors:
         return Err(errors)
     resolved = passed.resolved
     snapshot = _head(definition, "v1_pinned")
-    snapshot["definition"] = {**definition, "steps": rendered_steps(resolved.nodes)}
+    snapshot["definition"] = {**definition, "steps": _pinned_steps(definition, resolved, release)}
     if resolved.bound.resolved:
         snapshot["resolvedBindings"] = resolved.bound.resolved
     if resolved.bound.overrides:
@@ -83,6 +88,23 @@ def engine_snapshot(
     if mode in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS) and references:
         snapshot["resolvedReferences"] = references
     return Ok(snapshot)
+
+
+def _pinned_steps(definition: dict[str, Any], resolved: Resolved, release: Target | None) -> list[RawStep]:
+    """Return the steps as a release pins them; the first ones kept what the author wrote."""
+    pins = "resolved" if release is None else release.pins
+    if pins == "authored":
+        return list(definition["steps"])
+    steps = rendered_steps(resolved.nodes)
+    return [_with_blocks(*pair) for pair in zip(steps, definition["steps"], strict=True)] if pins == "blocks" else steps
+
+
+def _with_blocks(step: RawStep, authored: RawStep) -> RawStep:
+    """Return a resolved step beside whose prompt its blocks stay."""
+    step = {**step, **{name: authored[name] for name in ("promptBlocks",) if name in authored}}
+    if isinstance(authored.get("body"), list):
+        step["body"] = [_with_blocks(*pair) for pair in zip(step["body"], authored["body"], strict=True)]
+    return step
 
 
 def _head(definition: dict[str, Any], source_kind: str) -> dict[str, Any]:
