@@ -16,11 +16,10 @@ from typing import Any
 from workrail_lint.base.result import Err
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.importer import import_engine
-from workrail_lint.systems.workrail.engines.engine_schema import Facts, compare, facts, shapes_in
+from workrail_lint.systems.workrail.engines.engine_schema import Facts, compare, shapes_in
 from workrail_lint.systems.workrail.engines.releases import BUILTINS, TABLE, Release, read_table
 
 NOTES = Path(__file__).parent / "engines" / "notes.json"
-SCHEMA_FILE = "spec/workflow.schema.json"
 _NEWEST = "3.121.0"  # the release that the shipped schema describes
 _FROM_HAND = ("pins", "checks", "dropped", "routines", "notes")
 Entry = dict[str, Any]
@@ -85,18 +84,17 @@ def _at(definitions: Any, path: str) -> Any:
     return definitions
 
 
-def from_engine(directory: Path, table: list[Release], node: str | None = None) -> Entry:
+def from_engine(directory: Path, table: list[Release], date: str = "", node: str | None = None) -> Entry:
     """Return the entry of an installed engine: what its schema and its builtins add to those known so far."""
     imported = import_engine(directory, node=node)
     if isinstance(imported, Err):
         raise SystemExit(imported.error[0].message)
+    for note in imported.value.findings:
+        print(note.message)
     catalog = imported.value.catalog
-    comparison = compare(facts(json.loads((directory / SCHEMA_FILE).read_bytes())), load_schema("workflow")["definitions"])
-    for pointer in comparison.unknown:
-        print(f"not derived, look at it by hand: {pointer}")
-    entry: Entry = {"version": catalog.engine_version, "date": ""}
-    if comparison.differences:
-        entry["schema"] = {path: {"is": value} for path, value in sorted(comparison.differences.items())}
+    entry: Entry = {"version": catalog.engine_version, "date": date}
+    if catalog.engine_schema:
+        entry["schema"] = catalog.engine_schema
     present = {
         "features": catalog.features,
         "refs": catalog.refs,
@@ -136,7 +134,8 @@ def main() -> None:
     actions.add_parser("history").add_argument("file", type=Path)
     release = actions.add_parser("release")
     release.add_argument("directory", type=Path)
-    release.add_argument("--node")
+    release.add_argument("--date", default="", help="when it was released: YYYY-MM-DD")
+    release.add_argument("--node", help="the Node.js program")
     actions.add_parser("notes")
     args = parser.parse_args()
     if args.action == "history":
@@ -144,7 +143,7 @@ def main() -> None:
     else:
         table = [release.entry for release in read_table()]
     if args.action == "release":
-        table.append(from_engine(args.directory, list(read_table()), args.node))
+        table.append(from_engine(args.directory, list(read_table()), args.date, args.node))
     Path(TABLE).write_text(table_text(with_notes(table)), encoding="utf-8", newline="\n")
 
 

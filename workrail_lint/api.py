@@ -120,10 +120,13 @@ def _settings(
 ) -> Settings:
     if target not in ("engine", "ir"):
         raise ValueError(f"target must be 'engine' or 'ir', not {target!r}")
-    release = resolve_release(engine_version)
+    base = resolve_catalog(catalog)
+    if isinstance(base, Err):
+        raise ValueError(_first(base.error))
+    release = resolve_release(engine_version, base.value)
     if isinstance(release, Err):
         raise ValueError(release.error)
-    active = resolve_catalog(catalog, routines, release=release.value)
+    active = resolve_catalog(base.value, routines, release=release.value)
     if isinstance(active, Err):
         raise ValueError(_first(active.error))
     content: Any = resolve_bindings(bindings)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import UsageError
 from workrail_lint.documents.json_reader import read_json
@@ -56,8 +56,7 @@ def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) 
 
 def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, engine: bool = False) -> Settings:
     """The catalog, routines and bindings that a command compiles with; without `engine`, to the IR."""
-    release = _release(args, config)
-    catalog, base = _catalogs(args, config, release)
+    catalog, base, release = _catalogs(args, config)
     bindings = resolve_bindings(_path(bindings_file(args, config)))
     if isinstance(bindings, Err):
         raise UsageError(_named("bindings", args.bindings or args.bindings_dir, bindings.error))
@@ -81,31 +80,37 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
     )
 
 
-def _release(args: argparse.Namespace, config: Config) -> Target | None:
+def _release(args: argparse.Namespace, config: Config, catalog: Catalog | None) -> Target | None:
     """The release of the engine that is meant; None for the newest."""
-    release = resolve_release(args.engine_version or config.text("engine-version"))
+    release = resolve_release(args.engine_version or config.text("engine-version"), catalog)
     if isinstance(release, Err):
         raise UsageError(f"{'--' if args.engine_version else ''}engine-version: {release.error}")
     return release.value
 
 
 def _catalogs(
-    args: argparse.Namespace, config: Config, release: Target | None
-) -> tuple[Catalog | None, Catalog | None]:
-    """The catalog with and without the project's routines; None for the one that comes with the product."""
+    args: argparse.Namespace, config: Config
+) -> tuple[Catalog | None, Catalog | None, Target | None]:
+    """The catalog with and without the project's routines, None for the one that comes with the product; the release.
+
+    The catalog has what the release of the engine has that is meant.
+    """
     named, routines = args.catalog or config.file("catalog"), args.routines or config.file("routines")
     if named is None and routines is None:
-        return None, None
-    base = resolve_catalog(_path(named), release=release)
+        return None, None, _release(args, config, None)
+    base = resolve_catalog(_path(named))
     if isinstance(base, Err):
         raise UsageError(_named("catalog", args.catalog, base.error))
+    release = _release(args, config, base.value)
+    if release is not None:
+        base = Ok(release.restricted(base.value))
     remarks: list[Finding] = []
     catalog = resolve_catalog(base.value, _path(routines), remarks, release)
     if isinstance(catalog, Err):
         raise UsageError(_named("routines", args.routines, catalog.error))
     for remark in remarks:
         err(f"workrail-lint: {printable(remark.path)}: {printable(remark.message)}")
-    return catalog.value, base.value
+    return catalog.value, base.value, release
 
 
 class _Path(os.PathLike[str]):

@@ -21,6 +21,7 @@ from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Found
 from workrail_lint.project.plan import load_baseline
+from workrail_lint.systems.workrail.catalog.engine_digests import ENGINE_VERSION
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling, refusals
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
@@ -203,9 +204,10 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
     added = len(pinned.keys() - entries.keys())
     removed = len(entries.keys() - pinned.keys())
     changed = sum(entries[key] != json.loads(pinned[key]) for key in entries.keys() & build.entries.keys())
-    if old is None or old.catalog != catalog or added or removed or changed:
+    engine = active.engine_version
+    if old is None or old.catalog != catalog or old.engine_version != engine or added or removed or changed:
         # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
-        write_output(path, lockfile_text(catalog, pinned).encode("utf-8", "backslashreplace"))
+        write_output(path, lockfile_text(catalog, pinned, engine).encode("utf-8", "backslashreplace"))
     for key, reason in build.rejected.items():
         err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
     out(f"{path}: {len(pinned)} pinned ({added} new, {changed} changed, {removed} removed)")
@@ -229,12 +231,16 @@ def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Sc
     now = catalog_entry(active.base_catalog)
     if lock.catalog != now:
         out(f"catalog: changed from {_catalog(lock.catalog)} to {_catalog(now)}")
+    # A lockfile that does not say was written for the newest engine of its time.
+    pinned_for = lock.engine_version or ENGINE_VERSION
+    if pinned_for != active.engine_version:
+        out(f"engine: changed from {printable(pinned_for)} to {active.engine_version}")
     changes = differences(lock, build.entries, asked)
     for difference in changes:
         for line in _described(difference, style):
             out(line)
     code = _failed(build, "not verified")
-    if changes or lock.catalog != now:
+    if changes or lock.catalog != now or pinned_for != active.engine_version:
         err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
     out(f"{path}: {counted(len(asked), 'workflow')} unchanged")

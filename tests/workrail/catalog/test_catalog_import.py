@@ -69,7 +69,7 @@ def refs_module(style: str, refs: list[str]) -> str:
     return f"export {text}" if style == "module" else f"{text}module.exports = {{ ARTIFACT_CONTRACT_REFS }};\n"
 
 
-def package(root: Path, style: str = "commonjs", version: str = "9.8.7", **changes: Any) -> Path:
+def package(root: Path, style: str = "commonjs", version: str = "3.120.0", **changes: Any) -> Path:
     """A package with the engine's layout. `changes` replace or, with None, remove files by path."""
     files: dict[str, Any] = {
         "package.json": {"name": "engine", "version": version, "type": style},
@@ -109,7 +109,7 @@ def names(findings: list[Finding]) -> list[str]:
 @pytest.mark.parametrize("style", ["commonjs", "module"])
 def test_an_import_holds_what_the_package_holds(style: str, tmp_path: Path) -> None:
     catalog, notes = imported(package(tmp_path, style))
-    assert (catalog.catalog_id, catalog.version, catalog.engine_version) == ("engine", "9.8.7", "9.8.7")
+    assert (catalog.catalog_id, catalog.version, catalog.engine_version) == ("engine", "3.120.0", "3.120.0")
     assert catalog.authoring_spec_version == 4
     assert list(catalog.features) == ["wr.features.calm", "wr.features.zeal"]
     zeal = catalog.features["wr.features.zeal"]
@@ -202,7 +202,7 @@ def test_exports_that_only_show_when_the_module_has_run(tmp_path: Path) -> None:
 def test_a_relative_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package(tmp_path / "engine")
     monkeypatch.chdir(tmp_path)
-    assert imported(Path("engine")).catalog.version == "9.8.7"
+    assert imported(Path("engine")).catalog.version == "3.120.0"
 
 
 @needs_node

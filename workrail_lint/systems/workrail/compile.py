@@ -44,10 +44,13 @@ def compile_workflow(
     `bindings` are paths or loaded data. `engine_version` is the release of the public engine that `engine_hash` is of,
     the newest known without it. A failure is a list of findings with places and messages.
     """
-    release = resolve_release(engine_version)
+    base = resolve_catalog(catalog)
+    if isinstance(base, Err):
+        return base
+    release = resolve_release(engine_version, base.value)
     if isinstance(release, Err):
         return Err([Finding("engine-version", "engine-version", Severity.ERROR, release.error, phase=Phase.READ)])
-    active = resolve_catalog(catalog, routines, release=release.value)
+    active = resolve_catalog(base.value, routines, release=release.value)
     if isinstance(active, Err):
         return active
     content = resolve_bindings(bindings)

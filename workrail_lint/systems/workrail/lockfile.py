@@ -21,19 +21,22 @@ VERSION = 1
 
 
 class Lockfile(NamedTuple):
-    """Entries by path, and the catalog they were made with."""
+    """Entries by path, the catalog they were made with, and the engine that their engine hashes are of."""
 
     catalog: dict[str, str]
     workflows: dict[str, dict[str, Any]]
+    engine_version: str | None = None  # None in a file that does not say
 
     def text(self) -> str:
         """The file's content: stable order, two-space indentation, a final newline."""
-        return lockfile_text(self.catalog, {path: entry_text(entry) for path, entry in self.workflows.items()})
+        entries = {path: entry_text(entry) for path, entry in self.workflows.items()}
+        return lockfile_text(self.catalog, entries, self.engine_version)
 
 
-def lockfile_text(catalog: dict[str, str], entries: Mapping[str, str]) -> str:
+def lockfile_text(catalog: dict[str, str], entries: Mapping[str, str], engine_version: str | None = None) -> str:
     """Return the content of a lockfile, from the texts of its entries: they take a tenth of the memory of entries."""
-    head = _text({"lockfileVersion": VERSION, "catalog": catalog}).removesuffix("\n}")
+    engine = {} if engine_version is None else {"engineVersion": engine_version}
+    head = _text({"lockfileVersion": VERSION, **engine, "catalog": catalog}).removesuffix("\n}")
     parts = [head, ',\n  "workflows": {']
     for path in sorted(entries):  # in one join, without a copy of each entry on the way
         parts += ["\n    ", _text(path), ": ", entries[path], ","]
@@ -95,10 +98,10 @@ def parse_lockfile(data: bytes) -> Ok[Lockfile] | Err[str]:
         )
     violations = _validator().violations(value)
     if any(not violation.pointer.startswith("/workflows/") for violation in violations):
-        return Err("its catalog or workflows member is damaged")
+        return Err("its engineVersion, catalog or workflows member is damaged")
     if violations:
         return Err(f"the entry of {pointers.decode(violations[0].pointer)[1]} is damaged")
-    return Ok(Lockfile(value["catalog"], value["workflows"]))
+    return Ok(Lockfile(value["catalog"], value["workflows"], value.get("engineVersion")))
 
 
 _STRING = {"type": "string"}
@@ -136,6 +139,7 @@ def _validator() -> Validator:
             "type": "object",
             "required": ["catalog", "workflows"],
             "properties": {
+                "engineVersion": _STRING,
                 "catalog": {"type": "object", "required": [*catalog], "properties": catalog},
                 "workflows": {"type": "object", "additionalProperties": _ENTRY},
             },

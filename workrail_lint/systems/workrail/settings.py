@@ -84,6 +84,13 @@ class Settings(RunSettings):
         """The same without the project's own routines."""
         return self._base_catalog or self.catalog
 
+    @property
+    def engine_version(self) -> str:
+        """The release of the engine that is meant."""
+        from workrail_lint.systems.workrail.catalog.engine_digests import ENGINE_VERSION
+
+        return ENGINE_VERSION if self.release is None else self.release.version
+
     def under_parity(self) -> Settings:
         """The same, judged exactly as the public engine would."""
         return Settings(
@@ -180,13 +187,16 @@ def resolve_catalog(
     return Err(errors) if errors else Ok(extended.catalog)
 
 
-def resolve_release(version: str | None) -> Ok[Target | None] | Err[str]:
-    """The release of the engine that a version names; None for the newest, which is also meant by no version."""
-    if version is None:
+def resolve_release(version: str | None, catalog: Catalog | None = None) -> Ok[Target | None] | Err[str]:
+    """The release of the engine that a version names; None for the newest, which is also meant by no version.
+
+    A catalog that was imported from an engine that is not known describes that engine too.
+    """
+    if version is None and (catalog is None or catalog.engine_schema is None):
         return Ok(None)
     from workrail_lint.systems.workrail.engines.releases import find_release
 
-    return find_release(version)
+    return find_release(version, catalog)
 
 
 def resolve_bindings(bindings: object = None) -> Ok[Any] | Err[list[Finding]]:

@@ -108,6 +108,7 @@ MEMBERS = (
     "catalogVersion",
     "engineVersion",
     "authoringSpecVersion",
+    "engineSchema",
     "features",
     "refs",
     "routines",
@@ -271,6 +272,11 @@ class Catalog:
         return None if version is None else str(version)
 
     @property
+    def engine_schema(self) -> dict[str, Any] | None:
+        """Where the schema of an engine that was unknown when it was imported differs from ours; None for a known."""
+        return None if self.is_core else self._document.get("engineSchema")
+
+    @property
     def authoring_spec_version(self) -> int:
         return int(self._version("authoringSpecVersion"))
 
@@ -285,7 +291,7 @@ class Catalog:
     def document(self) -> dict[str, Any]:
         """The whole catalog as it is written to a file, digest included."""
         complete = self._complete()
-        members = {name: complete[name] for name in MEMBERS if name != "digest"}
+        members = {name: complete[name] for name in MEMBERS if name in complete and name != "digest"}
         return {**members, "digest": self.digest}
 
     def _complete(self) -> dict[str, Any]:

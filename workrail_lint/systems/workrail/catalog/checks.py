@@ -255,6 +255,7 @@ def check_document(document: object) -> list[Finding]:
         *_features(document),
         *_routines(document["routines"]),
         *_contracts(document["contracts"]),
+        *_engine_schema(document),
         *_digest(document),
     ]
 
@@ -345,6 +346,17 @@ def _contracts(entries: list[Entry]) -> Iterator[Finding]:
 def _subset(schema: Entry, at: str) -> Iterator[Finding]:
     for path, problem in schema_problems(schema):
         yield finding("catalog-schema-keyword", problem, at + pointers.encode(path))
+
+
+def _engine_schema(document: Entry) -> Iterator[Finding]:
+    if "engineSchema" not in document:
+        return
+    from workrail_lint.systems.workrail.engines.releases import derived_target  # few catalogs have one
+
+    try:
+        derived_target(document["engineVersion"], document["engineSchema"]).validator  # noqa: B018 - compiled once
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        yield finding("catalog-invalid", "the engine's schema can't be used; import the engine again", "/engineSchema")
 
 
 def _digest(document: Entry) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workrail_lint.base.wording import quoted
+from workrail_lint.documents.pointer import parent
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.engines.releases import Release, Target
@@ -66,7 +67,10 @@ def _of_schema(target: Target, definition: dict[str, Any], missing: list[Violati
         refused = {_key(violation) for violation in later.validator.violations(definition)}
         needed.update((key, later.release) for key in waiting - refused)
         waiting &= refused
+    kinds = {parent(violation.pointer) for violation in missing if violation.member == "type"}
     for violation in missing:
+        if violation.member != "type" and parent(violation.pointer) in kinds:
+            continue  # a member of a kind of step that is not there
         release = needed.get(_key(violation))
         place = StepPlace(violation.pointer, definition)
         message = _message(violation, target.label, None if release is None else release.label)
@@ -78,6 +82,8 @@ def _message(violation: Violation, here: str, there: str | None) -> str:
         return f"engine {here}, which this project targets, refuses {quoted(violation.member)} here"
     aim = f"; this project targets {here}"
     match violation.keyword:
+        case "additionalProperties" if violation.member == "type":
+            return f"`{violation.value}` steps in a loop need engine {there}{aim}"
         case "additionalProperties":
             return f"`{violation.member}` needs engine {there}{aim}"
         case "required":

@@ -17,6 +17,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.scanner import loads
 from workrail_lint.documents.schema.engine import Validator, compile_schema
+from workrail_lint.documents.schema.walk import SchemaWalk
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -73,6 +74,11 @@ def version_order(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
+def is_newer(version: str, other: str) -> bool:
+    """Return whether a version, which may be no number at all, comes after a known one."""
+    return _VERSION.match(version) is not None and version_order(version) > version_order(other)
+
+
 @cache
 def _table() -> dict[str, Any]:
     table: dict[str, Any] = loads(read_shipped(TABLE))
@@ -90,11 +96,18 @@ def _shipped_order() -> tuple[int, ...]:
     return version_order(_table()["shipped"])
 
 
-def find_release(version: str) -> Ok[Target | None] | Err[str]:
+def find_release(version: str | None, catalog: Catalog | None = None) -> Ok[Target | None] | Err[str]:
     """Return the release that a version names, "3.60" being the last 3.60.x; None for the newest one.
 
-    The newest needs no table: the shipped schema and catalog describe it.
+    The newest needs no table: the shipped schema and catalog describe it. A catalog of an engine that no table lists
+    brings what is known about that engine; without a version, it is the one that is meant.
     """
+    if catalog is not None and catalog.engine_schema is not None and catalog.engine_version is not None:
+        derived = derived_target(catalog.engine_version, catalog.engine_schema)
+        if version in (None, derived.version, derived.label):
+            return Ok(derived)
+    if version is None:
+        return Ok(None)
     if version in (ENGINE_VERSION, ENGINE_VERSION.removesuffix(".0")):
         return Ok(None)
     return named_release(version)
@@ -126,6 +139,17 @@ def target(version: str) -> Target:
     return Target(next(release for release in read_table() if release.version == version))
 
 
+def derived_target(version: str, schema: Mapping[str, Any]) -> Target:
+    """Return a target that no table lists, from what its schema changed. Raise ValueError for one that can't be used.
+
+    Its builtins are in its catalog; what it checks is taken to be what the newest known release checks.
+    """
+    if not isinstance(version, str) or _VERSION.match(version) is None:
+        raise ValueError(version)
+    changes = {path: {"is": change["is"]} for path, change in schema.items()}
+    return Target(Release({"version": version, "date": "", "schema": changes}))
+
+
 class Target:
     """A release that workflows are judged for."""
 
@@ -148,7 +172,8 @@ class Target:
     @cached_property
     def so_far(self) -> tuple[Release, ...]:
         """The releases up to this one, the oldest first."""
-        return tuple(release for release in read_table() if release.order <= self.release.order)
+        known = tuple(release for release in read_table() if release.order < self.release.order)
+        return (*known, self.release)
 
     # The schema
 
@@ -168,6 +193,11 @@ class Target:
     @cached_property
     def validator(self) -> Validator:
         return compile_schema(self.schema, on_demand=True)
+
+    @cached_property
+    def walk(self) -> SchemaWalk:
+        """What the schema says about places."""
+        return SchemaWalk(self.schema)
 
     @cached_property
     def later_schemas(self) -> tuple[Target, ...]:
