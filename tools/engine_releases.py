@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +91,12 @@ def from_engine(directory: Path, table: list[Release], date: str = "", node: str
     if isinstance(imported, Err):
         raise SystemExit(imported.error[0].message)
     for note in imported.value.findings:
-        print(note.message)
+        sys.stdout.write(f"{note.message}\n")
     catalog = imported.value.catalog
     entry: Entry = {"version": catalog.engine_version, "date": date}
     if catalog.engine_schema:
         entry["schema"] = catalog.engine_schema
-    present = {
+    present: dict[str, dict[str, Any]] = {
         "features": catalog.features,
         "refs": catalog.refs,
         "contracts": catalog.contracts,

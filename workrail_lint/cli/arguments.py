@@ -88,9 +88,7 @@ def _release(args: argparse.Namespace, config: Config, catalog: Catalog | None) 
     return release.value
 
 
-def _catalogs(
-    args: argparse.Namespace, config: Config
-) -> tuple[Catalog | None, Catalog | None, Target | None]:
+def _catalogs(args: argparse.Namespace, config: Config) -> tuple[Catalog | None, Catalog | None, Target | None]:
     """The catalog with and without the project's routines, None for the one that comes with the product; the release.
 
     The catalog has what the release of the engine has that is meant.

@@ -106,7 +106,9 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--bindings-dir", metavar="DIR", help=f"the folder that contains {BINDINGS_FILE}")
     parser.add_argument(
-        "--engine-version", metavar="VERSION", help="the engine release that is meant, such as 3.60 (default: the newest)"
+        "--engine-version",
+        metavar="VERSION",
+        help="the engine release that is meant, such as 3.60 (default: the newest)",
     )
     parser.add_argument("--config", metavar="FILE", help="use this configuration file instead of searching for one")
     parser.add_argument("--isolated", action="store_true", help="ignore all configuration files")

@@ -73,7 +73,12 @@ def lint(
         info = RULES.by_name.get(finding.name)  # none for a construct of the design form, and for a plugin's rule
         if finding.fix is None and info is not None and info.mends:
             finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
-    chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
+    facts = facts_of(workflow)
+    if settings.release is not None:
+        from workrail_lint.systems.workrail.engines.judging import advice_for_later
+
+        facts -= advice_for_later(settings.release)
+    chosen = rules.for_document(facts, text_index(workflow).has)
     from_rules = run_rules(chosen, workflow)
     checked.consulted = workflow.consulted
     checked.mentions = [

@@ -159,7 +159,8 @@ def resolve_catalog(
 ) -> Ok[Catalog] | Err[list[Finding]]:
     """The active catalog: the one given (core when none is), with the routines added to it.
 
-    For an older `release` of the engine it has only the builtins of that time. What is said about single routines (skipped, replaced) goes to `remarks`.
+    For an older `release` of the engine it has only the builtins of that time. What is said about single routines
+    (skipped, replaced) goes to `remarks`.
     """
     from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 

@@ -354,7 +354,7 @@ def _engine_schema(document: Entry) -> Iterator[Finding]:
     from workrail_lint.systems.workrail.engines.releases import derived_target  # few catalogs have one
 
     try:
-        derived_target(document["engineVersion"], document["engineSchema"]).validator  # noqa: B018 - compiled once
+        compile_schema(derived_target(document["engineVersion"], document["engineSchema"]).schema)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         yield finding("catalog-invalid", "the engine's schema can't be used; import the engine again", "/engineSchema")
 

@@ -232,7 +232,7 @@ def _assemble(root: str, versions: _Versions, exported: _Exported) -> Ok[Importe
 
 
 def _describe_unknown(root: str, document: dict[str, Any]) -> list[Finding]:
-    """Return what to say about an engine that no table lists; its schema goes into the document if it is a newer one."""
+    """Return what to say about an engine that no table lists; the schema of a newer one goes into the document."""
     version = document["engineVersion"]
     if isinstance(named_release(version), Ok):
         return []

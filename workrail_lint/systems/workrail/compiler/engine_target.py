@@ -92,9 +92,7 @@ def engine_snapshot(
     return Ok(snapshot)
 
 
-def _pinned_steps(
-    workflow: Workflow, resolved: Resolved, catalog: Catalog, release: Target | None
-) -> list[RawStep]:
+def _pinned_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog, release: Target | None) -> list[RawStep]:
     """Return the steps as a release pins them; the first ones kept what the author wrote."""
     pins = "resolved" if release is None else release.pins
     if pins == "authored":

@@ -33,9 +33,7 @@ class Changes(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the differences as one JSON object."""
         between = self._between
-        builtins = {
-            kind: sorted(name for release in between for name in release.builtins(kind)) for kind in BUILTINS
-        }
+        builtins = {kind: sorted(name for release in between for name in release.builtins(kind)) for kind in BUILTINS}
         names = {kind: found for kind, found in builtins.items() if found}
         checks = [check["name"] for release in between for check in release.checks]
         dropped = [name for release in between for name in release.strings("dropped")]
@@ -51,7 +49,9 @@ class Changes(NamedTuple):
             "pins": {"before": self.before.pins, "after": self.after.pins},
             "texts": sorted({name for release in between for name in release.strings("texts")}),
             "routineTexts": any(release.entry.get("routineTexts") for release in between),
-            "notes": [{"version": release.version, "note": note} for release in between for note in release.strings("notes")],
+            "notes": [
+                {"version": release.version, "note": note} for release in between for note in release.strings("notes")
+            ],
         }
 
     def as_text(self) -> str:
@@ -109,7 +109,9 @@ def schema_changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[di
 
 
 def _keyword_changes(place: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    words = [word for word in sorted({*old, *new}) if word not in (*_SILENT, _MEMBERS) and old.get(word) != new.get(word)]
+    words = [
+        word for word in sorted({*old, *new}) if word not in (*_SILENT, _MEMBERS) and old.get(word) != new.get(word)
+    ]
     if any(word in _FORMS for word in words):
         yield {**place, "change": "takes other forms"}
         return

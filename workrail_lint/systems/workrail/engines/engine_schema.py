@@ -135,7 +135,8 @@ def facts(schema: Schema) -> Facts:
     """Return the keywords at each place of an engine's schema."""
     result: Facts = {}
     _take_apart(schema, "", result)
-    for name, definition in schema.get("$defs", schema.get("definitions", {})).items():
+    named: Schema = schema.get("$defs") or schema.get("definitions") or {}
+    for name, definition in named.items():
         _take_apart(definition, f"#{name}", result)
     return result
 
@@ -173,9 +174,8 @@ def compare(engine: Facts, definitions: Schema) -> Comparison:
             unknown.append(switch.pointers[0])
         elif shapes[0] is not None:
             differences[switch.path] = shapes[0]
-    described = shapes_in(engine)
     for place, shape in SHAPES.items():
-        if shape in described:
+        if _is_object(engine, place):
             differences.update(_of_shape(engine, place, definitions[shape], shape, definitions))
     unknown += sorted(pointer for pointer in engine if _is_new_place(pointer))
     return Comparison(differences, unknown)
@@ -183,8 +183,12 @@ def compare(engine: Facts, definitions: Schema) -> Comparison:
 
 def shapes_in(engine: Facts) -> set[str]:
     """Return the definitions of ours that an engine's schema has a counterpart of."""
-    objects = {shape for place, shape in SHAPES.items() if place in engine and "$ref" not in engine[place]}
+    objects = {shape for place, shape in SHAPES.items() if _is_object(engine, place)}
     return objects | ({switch.path.partition("/")[0] for switch in _SWITCHES} if engine else set())
+
+
+def _is_object(engine: Facts, place: str) -> bool:
+    return place in engine and "$ref" not in engine[place]
 
 
 def _is_new_place(pointer: str) -> bool:
@@ -198,9 +202,7 @@ _DESCRIBED = frozenset({*SHAPES, *(f"#{name}" for name in (
 ))})  # fmt: skip
 
 
-def _of_shape(
-    engine: Facts, place: str, ours: Schema, shape: str, definitions: Schema
-) -> Iterator[tuple[str, Any]]:
+def _of_shape(engine: Facts, place: str, ours: Schema, shape: str, definitions: Schema) -> Iterator[tuple[str, Any]]:
     members = {name: pointer for pointer in engine for name in [_member_of(pointer, place)] if name}
     for name in ours["properties"]:
         if name not in members:

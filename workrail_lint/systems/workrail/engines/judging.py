@@ -11,6 +11,7 @@ from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.engines.releases import Release, Target
 from workrail_lint.systems.workrail.model.workflow import Workflow
+from workrail_lint.systems.workrail.rules.rule_needs import NO_ABOUT, NO_EXAMPLES, OTHER_SPEC_VERSION, UNCOUNTED
 from workrail_lint.systems.workrail.step_place import StepPlace
 
 NEEDED = "engine-version-needed"
@@ -50,6 +51,21 @@ def release_findings(
     return result
 
 
+# Facts for which rules advise a member of a workflow.
+_ADVISED = {
+    NO_ABOUT: "about",
+    NO_EXAMPLES: "examples",
+    UNCOUNTED: "metricsProfile",
+    OTHER_SPEC_VERSION: "validatedAgainstSpecVersion",
+}
+
+
+def advice_for_later(target: Target) -> set[str]:
+    """Return the facts for which rules would advise what the release refuses."""
+    members = target.schema["definitions"]["Workflow"]["properties"]
+    return {fact for fact, member in _ADVISED.items() if member not in members}
+
+
 def _finding(pointer: str, message: str, phase: Phase = Phase.SCHEMA, *, on_name: bool = False) -> Finding:
     details: dict[str, object] = {"engine": True}
     return Finding(NEEDED, NEEDED, Severity.ERROR, message, pointer, phase=phase, details=details, on_name=on_name)
@@ -87,7 +103,9 @@ def _message(violation: Violation, here: str, there: str | None) -> str:
         case "additionalProperties":
             return f"`{violation.member}` needs engine {there}{aim}"
         case "required":
-            return f"engine {here}, which this project targets, needs `{violation.member}` here; engine {there} does not"
+            return (
+                f"engine {here}, which this project targets, needs `{violation.member}` here; engine {there} does not"
+            )
         case "enum" | "const" if violation.member == "type" and isinstance(violation.value, str):
             return f"`{violation.value}` steps need engine {there}{aim}"
         case "enum" | "const":
