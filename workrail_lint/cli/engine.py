@@ -58,11 +58,11 @@ def _list(*, as_json: bool, everything: bool) -> None:
     if as_json:
         out_json({"releases": [dict(zip(("version", "date", "changed"), row, strict=True)) for row in rows]}, indent=2)
         return
-    shown = [row for row in rows if everything or row[2]]
-    for version, date, changed in shown:
+    changing = [row for row in rows if everything or row[2]]
+    for version, date, changed in changing:
         out(f"{version.ljust(8)} {date}  {changed}".rstrip())
-    if len(shown) < len(rows):
-        out(f"{len(rows)} releases are known; {len(rows) - len(shown)} changed nothing for authors (--all)")
+    if len(changing) < len(rows):
+        out(f"{len(rows)} releases are known; {len(rows) - len(changing)} changed nothing for authors (--all)")
 
 
 def _show(asked: Target, *, as_json: bool) -> None:

@@ -204,7 +204,7 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
     added = len(pinned.keys() - entries.keys())
     removed = len(entries.keys() - pinned.keys())
     changed = sum(entries[key] != json.loads(pinned[key]) for key in entries.keys() & build.entries.keys())
-    engine = active.engine_version
+    engine = _engine_version(active)
     if old is None or old.catalog != catalog or old.engine_version != engine or added or removed or changed:
         # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
         write_output(path, lockfile_text(catalog, pinned, engine).encode("utf-8", "backslashreplace"))
@@ -233,18 +233,23 @@ def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Sc
         out(f"catalog: changed from {_catalog(lock.catalog)} to {_catalog(now)}")
     # A lockfile that does not say was written for the newest engine of its time.
     pinned_for = lock.engine_version or ENGINE_VERSION
-    if pinned_for != active.engine_version:
-        out(f"engine: changed from {printable(pinned_for)} to {active.engine_version}")
+    engine = _engine_version(active)
+    if pinned_for != engine:
+        out(f"engine: changed from {printable(pinned_for)} to {engine}")
     changes = differences(lock, build.entries, asked)
     for difference in changes:
         for line in _described(difference, style):
             out(line)
     code = _failed(build, "not verified")
-    if changes or lock.catalog != now or pinned_for != active.engine_version:
+    if changes or lock.catalog != now or pinned_for != engine:
         err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
     out(f"{path}: {counted(len(asked), 'workflow')} unchanged")
     return code
+
+
+def _engine_version(active: Settings) -> str:
+    return ENGINE_VERSION if active.release is None else active.release.version
 
 
 def _catalog(entry: dict[str, str]) -> str:

@@ -25,6 +25,7 @@ from workrail_lint.systems.workrail.compiler.compiled import (
     run_passes,
 )
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
+from workrail_lint.systems.workrail.engines.judging import advice_for_later, release_findings, still_refused
 from workrail_lint.systems.workrail.identity import source_kind_of
 from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
 from workrail_lint.systems.workrail.model.workflow import Workflow
@@ -75,8 +76,6 @@ def lint(
             finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
     facts = facts_of(workflow)
     if settings.release is not None:
-        from workrail_lint.systems.workrail.engines.judging import advice_for_later
-
         facts -= advice_for_later(settings.release)
     chosen = rules.for_document(facts, text_index(workflow).has)
     from_rules = run_rules(chosen, workflow)
@@ -226,8 +225,6 @@ def _check_definition(
     refused_there = everywhere
     release = settings.release if settings.engine else None
     if release is not None:
-        from workrail_lint.systems.workrail.engines.judging import release_findings, still_refused
-
         refused_there = still_refused(release, definition, everywhere)
     violations = [
         violation

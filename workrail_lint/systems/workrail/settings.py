@@ -6,7 +6,7 @@ Light, because every command needs it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
@@ -74,22 +74,13 @@ class Settings(RunSettings):
     def catalog(self) -> Catalog:
         """The builtins that workflows can use."""
         if self._catalog is None:
-            from workrail_lint.systems.workrail.catalog.catalog import load_core
-
-            self._catalog = load_core() if self.release is None else self.release.restricted(load_core())
+            self._catalog = resolve_catalog(release=self.release).value
         return self._catalog
 
     @property
     def base_catalog(self) -> Catalog:
         """The same without the project's own routines."""
         return self._base_catalog or self.catalog
-
-    @property
-    def engine_version(self) -> str:
-        """The release of the engine that is meant."""
-        from workrail_lint.systems.workrail.catalog.engine_digests import ENGINE_VERSION
-
-        return ENGINE_VERSION if self.release is None else self.release.version
 
     def under_parity(self) -> Settings:
         """The same, judged exactly as the public engine would."""
@@ -142,6 +133,14 @@ class Settings(RunSettings):
             "sourceKind": self.source_kind,
             "release": None if self.release is None else self.release.version,
         }
+
+
+class Builtins(NamedTuple):
+    """The catalog with and without the project's routines, None for the shipped one; and the release of the engine."""
+
+    catalog: Catalog | None
+    base: Catalog | None
+    release: Target | None
 
 
 def workflow_settings(settings: RunSettings) -> Settings:

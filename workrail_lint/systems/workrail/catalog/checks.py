@@ -29,6 +29,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import digest_of, load_core, routine_of, text_of
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
+from workrail_lint.systems.workrail.engines.releases import derived_target
 
 PathLike = str | os.PathLike[str]
 # The engine reads such a file too: the last of the duplicate members counts.
@@ -351,8 +352,6 @@ def _subset(schema: Entry, at: str) -> Iterator[Finding]:
 def _engine_schema(document: Entry) -> Iterator[Finding]:
     if "engineSchema" not in document:
         return
-    from workrail_lint.systems.workrail.engines.releases import derived_target  # few catalogs have one
-
     try:
         compile_schema(derived_target(document["engineVersion"], document["engineSchema"]).schema)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):

@@ -237,20 +237,22 @@ def _describe_unknown(root: str, document: dict[str, Any]) -> list[Finding]:
     if isinstance(named_release(version), Ok):
         return []
     newest = engine_digests.ENGINE_VERSION
-    said = f"engine {version} is not known to this version of workrail-lint"
+    unknown = f"engine {version} is not known to this version of workrail-lint"
     if not is_newer(version, newest):
-        message = f"{said}; choose the release it is with --engine-version (workrail-lint engine list)"
+        message = f"{unknown}; choose the release it is with --engine-version (workrail-lint engine list)"
         return [_warning("engine-unknown", message, root)]
     schema = _object(root, SCHEMA_FILE)
     if isinstance(schema, Err):
-        message = f"{said}, and {SCHEMA_FILE} can't be read; workflows are judged as by {newest}"
+        message = f"{unknown}, and {SCHEMA_FILE} can't be read; workflows are judged as by {newest}"
         return [_warning("engine-unknown", message, root)]
     comparison = compare(facts(schema.value), load_schema("workflow")["definitions"])
     document["engineSchema"] = {path: {"is": value} for path, value in sorted(comparison.differences.items())}
     places = [path.replace("/properties/", ".") for path in document["engineSchema"]]
     changed = f"its schema differs at {listed(places)}" if places else "its schema is the same"
     notes = [
-        _warning("engine-unknown", f"{said}; workflows are judged as by {newest}, with its builtins; {changed}", root)
+        _warning(
+            "engine-unknown", f"{unknown}; workflows are judged as by {newest}, with its builtins; {changed}", root
+        )
     ]
     if comparison.unknown:
         message = f"parts of its schema could not be derived: {listed(comparison.unknown)}"

@@ -33,12 +33,12 @@ from workrail_lint.systems.workrail.compiler.steps import (
 )
 from workrail_lint.systems.workrail.compiler.templates import expand_templates, insert_probes
 from workrail_lint.systems.workrail.compiler.tokens import Bound, resolve_bindings, scan_tokens
+from workrail_lint.systems.workrail.engines.releases import Target
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.workflow import Workflow
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.engine_target import HashMode
-    from workrail_lint.systems.workrail.engines.releases import Target
     from workrail_lint.systems.workrail.model.ir import Program
 
 

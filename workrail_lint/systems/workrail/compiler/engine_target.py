@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
@@ -16,11 +16,9 @@ from workrail_lint.systems.workrail.catalog.catalog import Catalog, PromptValue
 from workrail_lint.systems.workrail.compiler.compiled import Passed, Resolved, engine_errors_of, resolve, run_passes
 from workrail_lint.systems.workrail.compiler.nodes import RawStep, rendered_steps
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.engines.releases import Target
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.model.workflow import Step, Workflow
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.engines.releases import Target
 
 
 class HashMode(str, Enum):

@@ -1,4 +1,4 @@
-"""What changed between two releases of the engine, as data and as text."""
+"""The changes between two releases of the engine, as data and as text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Changes(NamedTuple):
         """Return the differences as one JSON object."""
         between = self._between
         builtins = {kind: sorted(name for release in between for name in release.builtins(kind)) for kind in BUILTINS}
-        names = {kind: found for kind, found in builtins.items() if found}
+        names = {kind: added for kind, added in builtins.items() if added}
         checks = [check["name"] for release in between for check in release.checks]
         dropped = [name for release in between for name in release.strings("dropped")]
         return {

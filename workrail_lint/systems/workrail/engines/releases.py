@@ -196,7 +196,7 @@ class Target:
 
     @cached_property
     def walk(self) -> SchemaWalk:
-        """What the schema says about places."""
+        """The schema, to be asked about places."""
         return SchemaWalk(self.schema)
 
     @cached_property
@@ -255,7 +255,7 @@ class Target:
 
     @cached_property
     def pins(self) -> str:
-        """What is pinned: the `authored` steps, resolved ones that keep their `blocks`, or `resolved` ones."""
+        """The steps that are pinned: `authored` ones, resolved ones that keep their `blocks`, or `resolved` ones."""
         return str([release.entry["pins"] for release in self.so_far if "pins" in release.entry][-1])
 
 
