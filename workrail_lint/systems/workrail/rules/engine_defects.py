@@ -396,7 +396,9 @@ class EngineDimensionIdUnsafe(EngineDefectRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         declared = {each.id: each for each in workflow.model.assessments}
         for each in workflow.all_steps:
-            for consequence in each.assessment_consequences if each.kind == "standard" else ():
+            if each.kind != "standard":
+                continue
+            for consequence in each.assessment_consequences:
                 scope, level = consequence.when.for_assessment, consequence.when.any_equals_level
                 refs = each.assessment_refs if scope is None else [scope]
                 dimensions = [one for ref in refs if ref in declared for one in declared[ref].dimensions]
