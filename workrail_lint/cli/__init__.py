@@ -29,6 +29,7 @@ COMMANDS = {
     "rule": "explain a rule, or list all rules",
     "catalog": "list, show, export or import the builtins",
     "schema": "print the JSON Schema of a document kind",
+    "engine": "show what is known about the releases of the engine",
     "init": "create a first workflow with a scenario, configuration, hooks, CI and editor settings",
     "server": "the language server, for editors",
     "completion": "print a completion script for your shell",

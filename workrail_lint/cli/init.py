@@ -90,7 +90,7 @@ def parser() -> Parser:
 def _catalog(directory: str) -> Catalog:
     """The builtins that the schemas suggest: those of the project, if it has a configuration already."""
     unset = argparse.Namespace(
-        catalog=None, routines=None, bindings=None, bindings_dir=None, config=None, isolated=False
+        catalog=None, routines=None, bindings=None, bindings_dir=None, engine_version=None, config=None, isolated=False
     )
     return settings(unset, configuration(unset, directory)).catalog
 

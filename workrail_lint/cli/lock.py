@@ -21,6 +21,7 @@ from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Found
 from workrail_lint.project.plan import load_baseline
+from workrail_lint.systems.workrail.catalog.engine_digests import ENGINE_VERSION
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling, refusals
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
@@ -207,14 +208,15 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope, semver: st
     catalog = catalog_entry(active.base_catalog)
     added = len(pinned.keys() - entries.keys())
     removed = len(entries.keys() - pinned.keys())
+    engine = _engine_version(active)
     changed = sum(
         not old.has_text(key, pinned[key]) and entries[key] != json.loads(pinned[key])
         for key in entries.keys() & build.entries.keys()
     )
-    is_new = old.catalog != catalog or bool(added or removed or changed)
+    is_new = old.catalog != catalog or old.engine_version != engine or bool(added or removed or changed)
     del old, entries  # not in memory together with the new content
     if is_new:
-        write_output(path, lockfile_bytes(catalog, pinned))
+        write_output(path, lockfile_bytes(catalog, pinned, engine))
     for key, reason in build.rejected.items():
         err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
     out(f"{path}: {len(pinned)} pinned ({added} new, {changed} changed, {removed} removed)")
@@ -258,18 +260,27 @@ def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Sc
     now = catalog_entry(active.base_catalog)
     if lock.catalog != now:
         out(f"catalog: changed from {_catalog(lock.catalog)} to {_catalog(now)}")
+    # A lockfile that does not say was written for the newest engine of its time.
+    pinned_for = lock.engine_version or ENGINE_VERSION
+    engine = _engine_version(active)
+    if pinned_for != engine:
+        out(f"engine: changed from {printable(pinned_for)} to {engine}")
     changes = differences(lock, build.entries, asked)
     for difference in changes:
         for line in _described(difference, style):
             out(line)
     code = _failed(build, "not verified")
-    if changes or lock.catalog != now:
+    if changes or lock.catalog != now or pinned_for != engine:
         if _low_versions(lock, build, semver) and semver == "error":
             err("workrail-lint: raise these versions first, with workrail-lint semver --fix")
         err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
     out(f"{path}: {counted(len(asked), 'workflow')} unchanged")
     return code
+
+
+def _engine_version(active: Settings) -> str:
+    return ENGINE_VERSION if active.release is None else active.release.version
 
 
 def _catalog(entry: dict[str, str]) -> str:

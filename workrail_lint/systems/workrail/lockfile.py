@@ -40,27 +40,28 @@ class Entries(Mapping[str, dict[str, Any]]):
 
 
 class Lockfile(NamedTuple):
-    """Entries by path, and the catalog they were made with."""
+    """Entries by path, the catalog they were made with, and the engine that their engine hashes are of."""
 
     catalog: dict[str, str]
     workflows: Mapping[str, dict[str, Any]]
+    engine_version: str | None = None  # None in a file that does not say
 
     def text(self) -> str:
         """The file's content: stable order, two-space indentation, a final newline."""
         entries = {path: entry_text(entry) for path, entry in self.workflows.items()}
-        return lockfile_bytes(self.catalog, entries).decode()
+        return lockfile_bytes(self.catalog, entries, self.engine_version).decode()
 
     def has_text(self, path: str, text: str) -> bool:
         """Return whether an entry is known to have this text. False says nothing: the layout may differ."""
         return isinstance(self.workflows, Entries) and self.workflows.texts.get(path) == text
 
 
-def lockfile_bytes(catalog: dict[str, str], entries: Mapping[str, str]) -> bytes:
+def lockfile_bytes(catalog: dict[str, str], entries: Mapping[str, str], engine_version: str | None = None) -> bytes:
     """Return the content of a lockfile, from the texts of its entries."""
-    head = _text({"lockfileVersion": VERSION, "catalog": catalog}).removesuffix("\n}")
-    content = (
-        BytesIO()
-    )  # piece by piece: one wide character would widen a text of tens of megabytes
+    engine = {} if engine_version is None else {"engineVersion": engine_version}
+    head = _text({"lockfileVersion": VERSION, **engine, "catalog": catalog}).removesuffix("\n}")
+    # Piece by piece: one wide character would widen a text of tens of megabytes.
+    content = BytesIO()
 
     def write(text: str) -> None:
         # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
@@ -138,7 +139,7 @@ def _parse_by_entry(data: bytes) -> Ok[Lockfile] | None:
             return None
         texts[name] = match[2].decode()
         at, has_more = match.end(), bool(match[3])
-    return Ok(Lockfile(head["catalog"], Entries(texts))) if data[at:] == _END else None
+    return Ok(Lockfile(head["catalog"], Entries(texts), head.get("engineVersion"))) if data[at:] == _END else None
 
 
 def _sound(data: bytes) -> Any:
@@ -166,10 +167,10 @@ def _parse_whole(data: bytes) -> Ok[Lockfile] | Err[str]:
         )
     violations = _validator().violations(value)
     if any(not violation.pointer.startswith("/workflows/") for violation in violations):
-        return Err("its catalog or workflows member is damaged")
+        return Err("its engineVersion, catalog or workflows member is damaged")
     if violations:
         return Err(f"the entry of {pointers.decode(violations[0].pointer)[1]} is damaged")
-    return Ok(Lockfile(value["catalog"], value["workflows"]))
+    return Ok(Lockfile(value["catalog"], value["workflows"], value.get("engineVersion")))
 
 
 _STRING = {"type": "string"}
@@ -212,6 +213,7 @@ def _validator() -> Validator:
             "type": "object",
             "required": ["catalog", "workflows"],
             "properties": {
+                "engineVersion": _STRING,
                 "catalog": {"type": "object", "required": [*catalog], "properties": catalog},
                 "workflows": {"type": "object", "additionalProperties": _ENTRY},
             },

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from workrail_lint.base.result import Err
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.catalog.engine_digests import ENGINE_VERSION
 from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.lockfile import FILE_NAME, Lockfile, catalog_entry, lock_entry
+from workrail_lint.systems.workrail.settings import Settings
 
 _ID = re.compile(r"[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+")
 
@@ -70,7 +72,7 @@ def editor_files(catalog: Catalog) -> list[NewFile]:
     """JSON Schemas that complete and describe, made from the catalog, and the settings that use them."""
     result = [NewFile(".vscode/settings.json", _EDITOR, "makes VS Code use the schemas below")]
     for kind in ("workflow", "scenario", "bindings"):
-        text = schema_text(kind, catalog) if kind in KINDS else _json(load_schema(kind))
+        text = schema_text(kind, Settings(catalog)) if kind in KINDS else _json(load_schema(kind))
         purpose = f"completion in your editor; to renew it: workrail-lint schema {kind}"
         result.append(NewFile(f".workrail/schemas/{kind}.json", text, purpose))
     return result
@@ -81,7 +83,8 @@ def lockfile(ident: str, name: str) -> list[NewFile]:
     compiled = compile_workflow(_workflow(ident, name))
     if isinstance(compiled, Err):
         return []
-    pinned = Lockfile(catalog_entry(load_core()), {workflow_path(ident): lock_entry(compiled.value)})
+    entries = {workflow_path(ident): lock_entry(compiled.value)}
+    pinned = Lockfile(catalog_entry(load_core()), entries, ENGINE_VERSION)
     return [NewFile(FILE_NAME, pinned.text(), "pins the hash of the workflow: every change shows")]
 
 

@@ -472,3 +472,18 @@ class ReviewWithoutVerdict(WorkflowRule):
     def examples(self) -> Iterator[Example]:
         judged = step(prompt="Submit a wr.review_verdict artifact.", outputContract={"contractRef": VERDICT})
         yield Example(workflow(metricsProfile="review"), workflow(judged, metricsProfile="review"))
+
+
+class EngineVersionNeeded(WorkflowRule):
+    code = "LC062"
+    name = "engine-version-needed"
+    severity = Severity.ERROR
+    origin = "schema / struct"
+    summary = "A workflow uses what the engine version that the project targets does not have."
+    why = (
+        "That release rejects the workflow. Write it without the newer part, or raise `engine-version` to the release "
+        "that brings it. `workrail-lint engine diff A B` lists what changed in between."
+    )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(metricsProfile="coding"), workflow(), options={"engine_version": "3.60"})
