@@ -24,7 +24,7 @@ from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.model.build import backlog_model
 from workrail_lint.systems.team.roles import review_verdict
 from workrail_lint.systems.team.rules import RULES
-from workrail_lint.systems.team.vocabulary import DecisionStatus, FixLoop, Strategy
+from workrail_lint.systems.team.vocabulary import AgentName, DecisionStatus, FixLoop, Strategy
 
 BLOCKED = {"output": {"status": "BLOCKED"}}
 NOTES = {
@@ -444,3 +444,29 @@ def test_lost_writes_never_change_what_comes_of_a_run(first: int, second: int) -
 )
 def test_the_strategy_that_is_advised(tasks: list[dict[str, Any]], strategy: Strategy) -> None:
     assert advised_strategy(backlog_model({"tasks": tasks}).tasks) is strategy
+
+
+def test_an_invalid_output_says_what_is_invalid() -> None:
+    wrong = {"output": {"status": "DONE", "next": {"recommended_agent": "tester"}}}
+    found = lean(replies={f"Coder/T-001#{number}": wrong for number in (1, 2, 3)})
+    failures = [event for event in found.events if event["event"] == "dispatch_error"]
+    assert [event["problems"] for event in failures] == [
+        [
+            "TC532 unknown status 'DONE'; expected one of OK, BLOCKED, NEEDS_INFO, NEEDS_DECISION, FAIL",
+            "TC534 unknown agent 'tester'; expected one of " + ", ".join(AgentName),
+        ]
+    ] * 3
+    assert [(each.code, each.message) for each in found.blockers if each.code == "TEAM_ARTIFACT_INVALID"] == [
+        ("TEAM_ARTIFACT_INVALID", problem) for problem in failures[-1]["problems"]
+    ]
+
+
+def test_a_reply_about_web_pages_is_noticed_in_a_cli_session() -> None:
+    xss = {"severity": "medium", "category": "XSS", "description": "The help echoes input."}
+    reply = {"output": {"status": "NEEDS_DECISION", "artifacts": {"findings": [xss]}}}
+    members = {"flags": {"sensitive": ["T-001"]}, "replies": {"Security/T-001": reply}}
+    noticed = {
+        kind: codes(full({"UD-1": ["accept-risk"]}, request={"project_type": kind}, **members))
+        for kind in ("cli", "web")
+    }
+    assert noticed == {"cli": ["TC550"], "web": []}

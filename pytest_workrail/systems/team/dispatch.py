@@ -20,6 +20,7 @@ from pytest_workrail.systems.team.session import (
     about_state,
     about_task,
     blocked,
+    invalid,
     is_unusable,
     without_advice,
 )
@@ -44,7 +45,6 @@ from workrail_lint.systems.team.vocabulary import (
     FindingSeverity,
     Mode,
     OutputStatus,
-    ProjectType,
     RiskFlag,
     TaskStatus,
     WorkflowState,
@@ -74,7 +74,7 @@ def agent_input(session: SessionState, agent: AgentName, task: str) -> dict[str,
     ci = status.get("last_ci_result", repo.ci_status.value if repo and repo.ci_status else CiStatus.UNKNOWN.value)
     document: dict[str, Any] = {
         "task": _task(session, agent, task),
-        "project_type": _project_type(session),
+        "project_type": session.project_type.value,
         "repo_state": {
             "branch": (repo.branch if repo else None) or "main",
             "ci_status": ci if is_member(ci, CiStatus) else CiStatus.UNKNOWN.value,
@@ -87,10 +87,6 @@ def agent_input(session: SessionState, agent: AgentName, task: str) -> dict[str,
     if agent is A.SPEC_AGENT and session.state is S.INTAKE_LEAN:
         document["lean"] = True
     return document
-
-
-def _project_type(session: SessionState) -> str:
-    return (session.request.project_type or ProjectType.WEB).value
 
 
 def research_question(session: SessionState) -> str:
@@ -320,15 +316,17 @@ class _Dispatch:
         violations = _AgentWrites(session, agent, before).write(reaction.files)
 
         def failed(reason: str, *blockers: Blocker) -> Ok[AgentOutput | list[Blocker]]:
-            session.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason)
+            told = {"problems": [blocker.message for blocker in blockers]} if reason == "invalid" else {}
+            session.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason, **told)
             return Ok(list(blockers))
 
         if reaction.fault is not None:
             return Err(_violation(session, violations)) if violations else failed(reaction.fault.value)
         findings = session.linter.output(session.memory.exchanges, agent, task, reaction.text)
         session.findings += without_advice(findings)
-        if any(map(is_unusable, findings)):
-            return Err(_violation(session, violations)) if violations else failed("invalid")
+        unusable = [invalid(finding.path, finding) for finding in findings if is_unusable(finding)]
+        if unusable:
+            return Err(_violation(session, violations)) if violations else failed("invalid", *unusable)
         output = AgentOutput.read(reaction.text)
         session.findings += self._beyond_reach(reaction.files, output)
         session.log.emit("reply", agent=agent.value, status=output.status.value)

@@ -40,6 +40,7 @@ from workrail_lint.systems.team.vocabulary import (
     AgentName,
     BlockerSlug,
     Mode,
+    ProjectType,
     TaskStatus,
     WorkflowState,
     WriteFault,
@@ -354,8 +355,9 @@ def content_bytes(content: Any) -> bytes:
 class SessionLinter:
     """The linter, pointed at one session."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, project_type: ProjectType) -> None:
         self._store = store
+        self._project_type = project_type
         self.mode = Mode.FULL
         self._findings: dict[tuple[Any, ...], list[Finding]] = {}
 
@@ -367,6 +369,7 @@ class SessionLinter:
             "team-simulated": True,
             "team-mode": self.mode.value,
             "team-not-from-security": others,
+            "team-project-type": self._project_type.value,
         }
         return RunSettings(options=options, workspace=os.fspath(self._store.root))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from workrail_lint.documents.operations import Insert, Replace
+from workrail_lint.documents.nodes import Node
+from workrail_lint.documents.operations import Insert, Operation, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
@@ -30,6 +31,7 @@ from workrail_lint.systems.blocks.vocabulary import (
 from workrail_lint.systems.blocks.wording import shown, shown_list, text_or_type
 
 _FILE = output_path()
+_CODE = {"blockType": "code", "diffSummary": "One form."}
 _EXTENDED = {"block-deliverables": "extended"}
 _MEMBERS: dict[DeliverableKind, tuple[str, ...]] = {
     DeliverableKind.PLAN: ("markdownDocument", "taskList"),
@@ -68,8 +70,13 @@ class DeliverablesKindMissing(OutputRule):
         return Description(message, fix, pointer="/deliverables/blockType")
 
     def examples(self) -> Iterator[Example]:
-        good = output(deliverables={"blockType": "code"})
-        yield Example(output(deliverables={}), good, good, path=_FILE)
+        good = output(deliverables=_CODE)
+        yield Example(
+            output(deliverables={"diffSummary": "One form."}),
+            good,
+            {**good, "deliverables": dict(reversed(_CODE.items()))},
+            path=_FILE,
+        )
 
 
 class DeliverablesKindUnknown(OutputRule):
@@ -95,8 +102,8 @@ class DeliverablesKindUnknown(OutputRule):
         )
 
     def examples(self) -> Iterator[Example]:
-        good = output(deliverables={"blockType": "code"})
-        yield Example(output(deliverables={"blockType": "dev"}), good, good, path=_FILE)
+        good = output(deliverables=_CODE)
+        yield Example(output(deliverables={**_CODE, "blockType": "dev"}), good, good, path=_FILE)
         bad = output("t", "test", deliverables={"blockType": "test"})
         yield Example(bad, output("t", "test"), path=output_path("t"))
 
@@ -224,7 +231,7 @@ class CodeFilesDisagree(OutputRule):
             report("/deliverables/filesChanged", f"the file lists disagree: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:
-        code = {"blockType": "code", "filesChanged": ["a"]}
+        code = {**_CODE, "filesChanged": ["a"]}
         yield Example(
             output(filesModified=[], filesCreated=[], deliverables=code),
             output(filesModified=["a"], deliverables=code),
@@ -232,55 +239,51 @@ class CodeFilesDisagree(OutputRule):
         )
 
 
-class PlanEmpty(OutputRule):
+class DeliverablesIncomplete(OutputRule):
     code = "BC207"
-    name = "plan-empty"
+    name = "deliverables-incomplete"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A completed plan has neither a document nor a task list."
-    why = "The next block reads the plan from this file and finds nothing to work from."
+    summary = "The deliverables lack what their kind is for: a plan, the summary of a change, or a summary."
+    why = "The next block and the person at the gate read it from this file and find nothing."
+    fix = "Copy the summary of the output into generic deliverables."
+    fix_safety = "safe"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = document.output.deliverables
-        if deliverables is None or deliverables.block_type != "plan" or document.output.status != "completed":
+        whole, deliverables = document.output, document.output.deliverables
+        if deliverables is None:
             return
-        if text_of(deliverables.markdown_document) is None and not deliverables.raw.get("taskList"):
-            report("/deliverables", "the plan has neither a 'markdownDocument' nor a 'taskList'")
+        kind = deliverables.block_type
+        if kind == "plan" and whole.status == "completed":
+            if text_of(deliverables.markdown_document) is None and not deliverables.raw.get("taskList"):
+                report("/deliverables", "the plan has neither a 'markdownDocument' nor a 'taskList'")
+        elif kind == "code" and whole.status != "failed" and _lacks(deliverables, "diffSummary"):
+            message = "the code deliverables have no 'diffSummary'; say in a sentence or two what changed"
+            report("/deliverables/diffSummary", message)
+        elif kind == "generic" and _lacks(deliverables, "summary"):
+            summary = text_of(whole.summary)
+            fix = None if summary is None else safe("copy the summary of the output", _summary(deliverables, summary))
+            report("/deliverables/summary", "the deliverables have no 'summary'", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         bad = output("plan", "plan", deliverables={"blockType": "plan"})
         yield Example(bad, output("plan", "plan"), path=output_path("plan"))
-
-
-class GenericWithoutSummary(OutputRule):
-    code = "BC208"
-    name = "generic-without-summary"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "Generic deliverables have no summary."
-    why = "A summary is the only content of this kind; without it there is nothing to show."
-    fix = "Copy the summary of the output."
-    fix_safety = "safe"
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = document.output.deliverables
-        if deliverables is None or deliverables.block_type != "generic" or text_of(deliverables.summary) is not None:
-            return
-        if "summary" in deliverables and not deliverables.has("summary"):
-            return  # BC204 reports its type
-        fix, summary = None, text_of(document.output.summary)
-        if summary is not None:
-            change = (
-                Replace("/deliverables/summary", summary)
-                if "summary" in deliverables
-                else Insert("/deliverables", "summary", None, summary)
-            )
-            fix = safe("copy the summary of the output", change)
-        report("/deliverables/summary", "the deliverables have no 'summary'", fix=fix)
-
-    def examples(self) -> Iterator[Example]:
+        yield Example(
+            output(deliverables={"blockType": "code", "filesChanged": ["src/login.py"]}), output(), path=_FILE
+        )
         good = output("t", "test", deliverables={"blockType": "generic", "summary": "Adds a form."})
         yield Example(output("t", "test", deliverables={"blockType": "generic"}), good, good, path=output_path("t"))
+
+
+def _lacks(deliverables: Node, name: str) -> bool:
+    """Return whether a string is absent or blank; one of another type is reported as that."""
+    return (name not in deliverables or deliverables.has(name)) and text_of(deliverables.raw.get(name)) is None
+
+
+def _summary(deliverables: Node, summary: str) -> Operation:
+    if "summary" in deliverables:
+        return Replace("/deliverables/summary", summary)
+    return Insert("/deliverables", "summary", None, summary)
 
 
 class TestResultsShape(OutputRule):

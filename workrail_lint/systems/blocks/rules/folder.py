@@ -10,13 +10,14 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.documents import BlockKind
-from workrail_lint.systems.blocks.model.documents import StudioWorkflow, Transition
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow, TraceStep, Transition
 from workrail_lint.systems.blocks.outputs import created, discrepancy, reported
 from workrail_lint.systems.blocks.paths import (
     REJECTED_SUFFIX,
     is_allowed,
     is_below_output,
     is_rel_path,
+    normalized,
     output_name,
 )
 from workrail_lint.systems.blocks.plan import Lanes, Plan, nodes_of
@@ -438,13 +439,19 @@ def listed_files(unit: Unit) -> Iterator[tuple[str, UnitFile, str, str]]:
                 yield ident, file, entry.pointer, entry.path
 
 
-class RestrictedPath(FolderRule):
+class RestrictedPath(BlockRule):
     code = "BC609"
     name = "restricted-path"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A block edited a file that no restriction allows."
+    summary = "A block edited a file that no restriction allows, whether it reported the edit or not."
     why = "Restrictions say what a run may change; an edit elsewhere was never agreed to."
+    kinds = (BlockKind.FOLDER, BlockKind.TRACE)
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for step in document.trace.model.steps if document.kind is BlockKind.TRACE else ():
+            for path in hidden_edits(step):
+                report(step.at("detected"), hidden_edit(path, step_restrictions(step)))
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         known: dict[str, list[str] | None] = {}
@@ -467,6 +474,33 @@ class RestrictedPath(FolderRule):
         files: dict[str, Any] = {**without(_B), MOUNT_PATH: mount(fileRestrictions=["src/**"])}
         good = CHAIN[_B]
         yield Example({**good, "filesModified": ["docs/a.md"]}, good, path=_B, files=files)
+
+        def trace(changed: str) -> dict[str, Any]:
+            step = {"node": "b", "stepIndex": 0, "env": {"FILE_RESTRICTIONS": '["src/**"]'}, "synthetic": None}
+            return {"steps": [{**step, "output": output("b"), "detected": ["src/a.py", changed]}]}
+
+        yield Example(trace("docs/a.md"), trace("src/a.py"), path=TRACE_PATH)
+
+
+def step_restrictions(step: TraceStep) -> list[str]:
+    """Return the restrictions that a recorded block ran under."""
+    return patterns_in(step.env.get("FILE_RESTRICTIONS", "[]")) or []
+
+
+def hidden_edits(step: TraceStep) -> list[str]:
+    """Return the paths that a recorded block changed without reporting it, and that no restriction allows."""
+    if not step.has("detected"):
+        return []
+    listed = set(reported(step.output)) if step.has("output") else set()
+    patterns = step_restrictions(step)
+    unreported = sorted({normalized(path) for path in step.detected} - listed)
+    return [path for path in unreported if patterns and not is_allowed(path, patterns)]
+
+
+def hidden_edit(path: str, patterns: list[str]) -> str:
+    """Return what is wrong with an edit that a block made without saying so."""
+    allowed = f"matches none of the restrictions {shown_list(patterns)}" if patterns else "is on a read-only mount"
+    return f"{shown(path)} was edited but not reported, and {allowed}"
 
 
 def _restrictions(unit: Unit, ident: str) -> list[str] | None:
@@ -623,12 +657,15 @@ class ReportedNotDetected(BlockRule):
                 continue
             difference = discrepancy(step.output, step.detected)
             if difference is not None:
+                hidden = hidden_edits(step)  # worse, and reported as that
+                unreported = [path for path in difference.unreported if path not in hidden]
                 parts = []
-                if difference.unreported:
-                    parts.append(f"{shown_list(difference.unreported)} changed without being reported")
+                if unreported:
+                    parts.append(f"{shown_list(unreported)} changed without being reported")
                 if difference.unchanged:
                     parts.append(f"{shown_list(difference.unchanged)} reported without having changed")
-                report(step.at("detected"), f"{shown(step.node)}: {', '.join(parts)}")
+                if parts:
+                    report(step.at("detected"), f"{shown(step.node)}: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:
         def trace(*changed: str) -> dict[str, Any]:

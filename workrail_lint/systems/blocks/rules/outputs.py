@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Insert, Remove, Rename, Replace
 from workrail_lint.documents.pointer import child
@@ -57,12 +58,17 @@ class OutputFieldMissing(OutputRule):
     origin = CONTRACT
     summary = "An output lacks one of its eight fields."
     why = "The harness treats an incomplete file as malformed and marks the block as failed."
-    fix = "Add an empty list, if the missing field is a list."
+    fix = "Rename a misspelled field; add an empty list, if the missing field is a list."
     fix_safety = "safe"
     describes = tuple((shape, "required") for shape in _OUTPUTS)
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
         name = violation.member
+        meant = next((key for key, near in misspelled(document.value, OUTPUT_MEMBERS) if near == name), None)
+        if meant is not None:
+            fix = safe(f"rename it to {name}", Rename(child("", meant), name))
+            message = f"{shown(name)} is missing from the output; {shown(meant)} is not read"
+            return Description(message, fix, pointer=child("", meant), on_name=True)
         fix = safe(f"add {name} as an empty list", Insert("", name, None, [])) if name in _ARRAYS else None
         return Description(f"{shown(name)} is missing from the output", fix, pointer=child("", name))
 
@@ -71,6 +77,8 @@ class OutputFieldMissing(OutputRule):
         del whole["filesCreated"]
         yield Example(whole, output(), {**whole, "filesCreated": []}, path=_FILE)
         yield Example(output(summary=...), output(), path=_FILE)
+        typo = {name.replace("filesM", "fileM"): value for name, value in output().items()}
+        yield Example(typo, output(), output(), path=_FILE)
 
 
 class OutputFieldType(OutputRule):
@@ -292,16 +300,44 @@ class OutputExtraKey(OutputRule):
     name = "output-extra-key"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "The output has a field other than the eight."
+    summary = "The output or its deliverables have a field that nothing reads; a misspelled one is a warning."
     why = "The harness keeps the field, but no later block or person reads it."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for key in document.value:
-            if key not in OUTPUT_MEMBERS and key not in _LEGACY_KEYS:
+        value = document.value
+        meant = dict(misspelled(value, OUTPUT_MEMBERS))
+        for key in value:
+            if key in OUTPUT_MEMBERS or key in _LEGACY_KEYS:
+                continue
+            if key not in meant:
                 report(child("", key), f"{shown(key)} is not one of the eight fields of an output", on_name=True)
+            elif meant[key] in value:  # else it is missing, and that is said
+                _report_misspelled(child("", key), key, meant[key], report)
+        deliverables = document.output.deliverables
+        if deliverables is not None:
+            for key, near in misspelled(deliverables.raw, ("blockType", *deliverables.leaves, *deliverables.parts)):
+                _report_misspelled(deliverables.at(key), key, near, report)
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(cost=1), output(), path=_FILE)
+        yield Example(output(fileModified=["src/a.py"]), output(), path=_FILE)
+        code = {"blockType": "code", "diffSummary": "Adds a form."}
+        yield Example(
+            output(deliverables={**code, "fileChanged": ["src/login.py"]}), output(deliverables=code), path=_FILE
+        )
+
+
+def misspelled(value: Mapping[str, Any], known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the unknown members that look like a known one, and that one."""
+    for key in value:
+        near = None if key in known or key in _LEGACY_KEYS else nearest(key, known)
+        if near is not None:
+            yield key, near
+
+
+def _report_misspelled(pointer: str, key: str, near: str, report: Report) -> None:
+    message = f"unknown field {shown(key)}; did you mean {shown(near)}?"
+    report(pointer, message, on_name=True, severity=Severity.WARNING)
 
 
 class OutputIdUnsafe(OutputRule):

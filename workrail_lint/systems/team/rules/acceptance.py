@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
+from workrail_lint.documents.operations import Insert, Operation, Remove, Rename
 from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.findings import Fix, Severity, safe, unsafe
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.rules import samples
@@ -114,10 +114,8 @@ class AcceptanceVerifyType(TeamRule):
     name = "acceptance-verify-type"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "`verify` is not a non-empty list of non-blank strings."
-    why = "QA runs `verify` entry by entry: a string is read letter by letter, and an empty list verifies nothing."
-    fix = "Wrap the string in a list."
-    fix_safety = "safe"
+    summary = "`verify` is neither a non-blank string nor a non-empty list of them."
+    why = "QA runs what `verify` holds; an empty list verifies nothing."
     describes = tuple(("Criterion", keyword, "verify") for keyword in ("type", "minItems", "pattern"))
 
     def describe(self, violation: Violation, document: AcceptanceDocument) -> Description | None:
@@ -127,13 +125,13 @@ class AcceptanceVerifyType(TeamRule):
             return Description(f"'verify' of {label} contains {shown(verify)}; every entry must be a non-blank string")
         if verify is None or verify == "":
             return None  # missing, which another rule reports
-        fix = safe("wrap it in a list", Replace(at, [verify])) if is_text(verify) else None
-        kind = "an empty list" if verify == [] else type_name(verify)
-        return Description(f"'verify' of {label} must be a non-empty list of strings, not {kind}", fix)
+        kind = "an empty list" if verify == [] else "blank" if type(verify) is str else type_name(verify)
+        return Description(f"'verify' of {label} must be a string or a non-empty list of strings, not {kind}")
 
     def examples(self) -> Iterator[Example]:
         good = samples.acceptance(samples.criterion(verify=["npm test"]))
-        yield Example(samples.acceptance(samples.criterion(verify="npm test")), good, good, path=samples.ACCEPTANCE)
+        yield Example(samples.acceptance(samples.criterion(verify=7)), good, path=samples.ACCEPTANCE)
+        good = samples.acceptance(samples.criterion(verify="npm test"))
         yield Example(samples.acceptance(samples.criterion(verify=[])), good, path=samples.ACCEPTANCE)
 
 

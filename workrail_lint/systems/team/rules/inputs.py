@@ -106,7 +106,7 @@ class InputFieldMissing(TeamRule):
         if document.agent is A.ORCHESTRATOR:
             _report_request(document.value, report)
         elif document.agent is A.RESEARCHER and "research_question" not in document.model:
-            report("", "/research_question is missing")
+            report("", "/research_question is missing", severity=Severity.WARNING)
         report_blanks(document.model, ("tools_available", "artifact_list"), report)
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:

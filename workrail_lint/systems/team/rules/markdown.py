@@ -9,7 +9,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.documents import KEEPERS, SIDE_FOLDERS, SIDE_NAMES, TeamKind
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, PRACTICE, Document, Report, TeamRule
 from workrail_lint.systems.team.sections import (
     ADVISED,
     DEFINITION_OF_DONE,
@@ -123,18 +123,17 @@ class AdvisedSectionMissing(TeamRule):
 class ReportSectionMissing(TeamRule):
     code = "TC414"
     name = "report-section-missing"
-    severity = Severity.ERROR
-    origin = FIXED
+    severity = Severity.WARNING
+    origin = PRACTICE
     summary = "`report.md` lacks one of its four topics."
     why = "The user reads in it what was done, how to run it, how to test it, and what does not work."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.REPORT:
             return
-        unfinished = document.state is not None and document.state != "DONE"
         for section in _missing(document, sections):
             message = f"the topic '{section.name}' is missing; use the heading {_titles(section, sections)}"
-            report(f"#{section.name}", message, severity=Severity.WARNING if unfinished else None)
+            report(f"#{section.name}", message)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.report("Known issues"), samples.report(), path=samples.REPORT)

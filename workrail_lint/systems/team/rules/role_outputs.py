@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.team.model.documents import ReviewComment
+from workrail_lint.systems.team.model.documents import ReviewComment, SecurityFinding
 from workrail_lint.systems.team.roles import ROLES, WRITTEN_KEYS, may_write, review_verdict
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import FIXED, OutputDocument, Report, TeamRule
@@ -19,6 +20,7 @@ from workrail_lint.systems.team.vocabulary import (
     FindingSeverity,
     Level,
     OutputStatus,
+    ProjectType,
     is_text,
     line_count,
     words,
@@ -27,6 +29,11 @@ from workrail_lint.systems.team.wording import listed, shown, suggestion, type_n
 
 A = AgentName
 _LINES = 80
+# "medium: tokens are logged", "[HIGH] …", "critical - …"
+_LEVEL = re.compile(r"\W*(low|medium|high|critical)\b(?=\s*[^\w\s])", re.IGNORECASE)
+_WITHOUT_PAGES = (ProjectType.CLI, ProjectType.LIB)
+_WEB_TOPIC = re.compile(r"\b(?:XSS|CSRF|cross-site (?:scripting|request forgery)|tenant scoping)\b", re.IGNORECASE)
+_NOT_APPLICABLE = re.compile(r"\bN/A\b|\bnot applicable\b|\bskipped\b|\bdoes not apply\b", re.IGNORECASE)
 _DESIGN_KEYS = ("design_spec_inline", "design_spec_file")
 _OPTION_PROBLEMS = {
     "id": "'id' must be OPT- and a number, such as OPT-1",
@@ -40,6 +47,14 @@ _OPTION_PROBLEMS = {
 def _comments(document: OutputDocument) -> list[ReviewComment]:
     """The review comments that are objects."""
     return [comment for comment in document.model.artifacts.review_comments if not isinstance(comment, str)]
+
+
+def finding_level(finding: str | SecurityFinding) -> FindingSeverity | None:
+    """Return how bad a finding of Security is; a string may begin with that. None if it does not say."""
+    if isinstance(finding, str):
+        begin = _LEVEL.match(finding)
+        return None if begin is None else FindingSeverity(begin[1].lower())
+    return None if finding.severity is None else FindingSeverity(finding.severity)
 
 
 def _finding(severity: str = "medium") -> dict[str, Any]:
@@ -64,14 +79,14 @@ class SecurityStatusMismatch(TeamRule):
         status = document.model.status
         if document.agent is not A.SECURITY or status is None:
             return
-        findings = [item for item in document.model.artifacts.findings if not isinstance(item, str)]
-        levels = [FindingSeverity(item.severity) for item in findings if item.severity is not None]
-        worst = max(levels, key=lambda level: level.rank, default=FindingSeverity.LOW)
+        levels = [finding_level(item) for item in document.model.artifacts.findings]
+        known = [level for level in levels if level is not None]
+        worst = max(known, key=lambda level: level.rank, default=FindingSeverity.LOW)
         if worst.rank >= FindingSeverity.HIGH.rank and status not in ("BLOCKED", "FAIL"):
             report("/status", f"a {worst.value} finding requires the status BLOCKED, not {status}")
         elif worst is FindingSeverity.MEDIUM and status == OutputStatus.OK:
             report("/status", "a medium finding requires the status NEEDS_DECISION, not OK")
-        elif status == OutputStatus.NEEDS_DECISION and FindingSeverity.MEDIUM not in levels:
+        elif status == OutputStatus.NEEDS_DECISION and FindingSeverity.MEDIUM not in levels and None not in levels:
             report("/status", "NEEDS_DECISION requires a medium finding; without one the status must be OK")
 
     def examples(self) -> Iterator[Example]:
@@ -183,6 +198,51 @@ class QaFailuresIgnored(TeamRule):
         yield Example(output(2), output(0), path=samples.exchange("QA", side="output"))
 
 
+class TopicNotForProject(TeamRule):
+    code = "TC550"
+    name = "topic-not-for-project"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "A review of a `cli` or `lib` project reports XSS, CSRF, tenant scoping or templates."
+    why = (
+        "Agents must skip what does not apply to the project type; either the finding is beside the point, or the "
+        "project type is wrong and every other check was chosen by it."
+    )
+
+    def check_output(self, document: OutputDocument, report: Report) -> None:
+        if document.agent not in (A.SECURITY, A.REVIEWER, A.QA) or document.project_type not in _WITHOUT_PAGES:
+            return
+        artifacts, who = document.model.artifacts, document.agent.value
+        for name in ("findings", "review_comments"):
+            for index, entry in numbered(getattr(artifacts, name)):
+                topic = _web_topic(entry)
+                if topic:
+                    kind = document.project_type.value
+                    message = f"{who} reports {topic}, which does not apply to a {kind} project"
+                    report(artifacts.at(name, index), f"{message}; drop the finding, or correct project_type")
+
+    def examples(self) -> Iterator[Example]:
+        path = samples.exchange("Security", side="output")
+        given = {path.replace(".output.", ".input."): samples.agent_input(project_type="cli")}
+        bad = samples.agent_output("NEEDS_DECISION", {"findings": [_finding() | {"category": "XSS"}], "notes": []})
+        good = samples.agent_output("NEEDS_DECISION", {"findings": [_finding()], "notes": []})
+        yield Example(bad, good, path=path, files=given)
+
+
+def _web_topic(entry: str | SecurityFinding | ReviewComment) -> str:
+    """Return the topic of web pages that a finding or comment is about, if any."""
+    if isinstance(entry, str):
+        texts = [entry]
+    elif isinstance(entry, ReviewComment):
+        texts = [entry.message or ""]
+    elif entry.category == "XSS":
+        return "XSS"
+    else:
+        texts = [entry.description or ""]
+    topic = None if _NOT_APPLICABLE.search(texts[0]) else _WEB_TOPIC.search(texts[0])
+    return "" if topic is None else topic[0]
+
+
 class CoderSkipsReview(TeamRule):
     code = "TC546"
     name = "coder-skips-review"
@@ -218,7 +278,8 @@ class DesignSpecDelivery(TeamRule):
         artifacts = document.model.artifacts
         inline = artifacts.design_spec_inline
         is_wrong = any(name in artifacts and not artifacts.has(name) for name in _DESIGN_KEYS)
-        if not is_text(inline) and artifacts.design_spec_file is None and not is_wrong:
+        is_listed = any("/design-specs/" in path for path in artifacts.files_to_create_or_update)
+        if not is_text(inline) and artifacts.design_spec_file is None and not is_wrong and not is_listed:
             report(
                 "/artifacts" if "artifacts" in document.model else "",
                 "the output has neither design_spec_inline nor design_spec_file",

@@ -58,7 +58,7 @@ class StatusFieldMissing(TeamRule):
     name = "status-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "`status.json` lacks a field that its state requires; `retry_counts` is a warning."
+    summary = "`status.json` lacks a field that its state requires."
     why = "A resumed session relies on this file alone; without its state, session or decisions it cannot continue."
     fix = "Add an empty list for `assumptions`, `known_issues` and `user_decisions`, and an empty `retry_counts`."
     fix_safety = "safe"
@@ -69,7 +69,7 @@ class StatusFieldMissing(TeamRule):
         needed = (*_ALWAYS, "last_ci_result") if is_at_or_past(state, WorkflowState.INTEGRATE, back) else _ALWAYS
         if "retry_counts" not in status and is_at_or_past(state, WorkflowState.DESIGN, back):
             text = f"'retry_counts' is missing{where}: a resumed session would count repairs from 0"
-            report("", text, severity=Severity.WARNING, fix=safe("add no counts", Insert("", "retry_counts", None, {})))
+            report("", text, fix=safe("add no counts", Insert("", "retry_counts", None, {})))
         for name in needed:
             if name not in status:
                 fix = safe("add an empty list", Insert("", name, None, [])) if name in _LISTS else None

@@ -14,7 +14,7 @@ from workrail_lint.systems.team import edits
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.model.documents import Task
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, PRACTICE, Backlog, Document, Report, TeamRule
 from workrail_lint.systems.team.state_machine import STARTED, done_statuses
 from workrail_lint.systems.team.vocabulary import (
     Mode,
@@ -34,7 +34,9 @@ from workrail_lint.systems.team.wording import lacking, listed, no_check, shown,
 CORE = ("id", "status", "goal", "acceptance_checks")
 # The keywords by which the value of a field can be missing.
 _FAULTS = ("required", "type", "pattern", "enum", "minItems")
-_ADVISED = ("type", "title", "risk_flags", "non_goals", "files_expected", "context_files")
+_ADVISED = (
+    *("depends_on", "done_when", "type", "title", "risk_flags", "non_goals", "files_expected", "context_files"),
+)
 _LISTS = ("acceptance_checks", "depends_on", "done_when", "risk_flags", "non_goals", "files_expected", "context_files")
 _TEXT_LISTS = ("done_when", "non_goals", "files_expected", "context_files")
 _LEGACY = {
@@ -48,6 +50,11 @@ _TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
 def lacks(task: Task, name: str) -> bool:
     """Return whether a field is missing or blank; another rule reports a scalar in place of a list."""
     return is_lacking(name, task.raw.get(name))
+
+
+def lacks_text(task: Task, name: str) -> bool:
+    """Return whether a field that must say something is empty."""
+    return name in ("done_when", "title") and lacks(task, name)
 
 
 def task_at(backlog: Backlog, violation: Violation) -> Task:
@@ -97,27 +104,29 @@ class TaskFieldMissing(TeamRule):
 class TaskPlanFieldMissing(TeamRule):
     code = "TC304"
     name = "task-plan-field-missing"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A task of a full session lacks `depends_on` or `done_when`."
-    why = "`depends_on` decides the order of work, and reviewers check against `done_when`."
+    severity = Severity.WARNING
+    origin = PRACTICE
+    summary = "A task of a full session lacks recommended fields."
+    why = (
+        "`depends_on` decides the order of work, reviewers check against `done_when`, and type and risk flags decide "
+        "which reviews run."
+    )
     fix = "Add an empty `depends_on`."
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if backlog.mode is not Mode.FULL:
             return
-        if task.raw.get("depends_on") is None and "deps" not in task:
-            report(
-                task.pointer,
-                f"'depends_on' is missing from {task.label}; write [] if it depends on nothing",
-                fix=_no_dependencies(task, backlog),
-            )
-        if lacks(task, "done_when"):
-            report(task.pointer, f"'done_when' is missing from {task.label}")
+        missing = [name for name in _ADVISED if task.raw.get(name) is None or lacks_text(task, name)]
+        if "deps" in task and "depends_on" in missing:
+            missing.remove("depends_on")
+        if missing:
+            fix = _no_dependencies(task, backlog) if "depends_on" in missing else None
+            report(task.pointer, f"{task.label} has no {listed(missing, 'or')}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.tasks(samples.task(done_when=...)), samples.tasks(), path=samples.TASKS)
+        yield Example(samples.tasks(samples.task(type=...)), samples.tasks(), path=samples.TASKS)
         bad = samples.tasks(samples.task(depends_on=...))
         goal = "    goal: Show a login form\n"
         fixed = bad.replace(goal, f"{goal}    depends_on: []\n")
@@ -133,23 +142,6 @@ def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
     return edits.insert(
         title, backlog.reader, task.pointer, "depends_on", "[]", ("goal", "status", "title", "type", "id")
     )
-
-
-class TaskAdvisedFieldMissing(TeamRule):
-    code = "TC305"
-    name = "task-advised-field-missing"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "A task of a full session lacks recommended fields."
-    why = "Type and risk flags decide which reviews run; the other fields say what to read and what to leave alone."
-
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        missing = [n for n in _ADVISED if task.raw.get(n) is None or (n == "title" and lacks(task, n))]
-        if missing and backlog.mode is Mode.FULL:
-            report(task.pointer, f"{task.label} has no {listed(missing, 'or')}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(samples.tasks(samples.task(type=...)), samples.tasks(), path=samples.TASKS)
 
 
 class TaskIdFormat(TeamRule):
@@ -628,7 +620,7 @@ class ProjectShape(TeamRule):
     code = "TC320"
     name = "project-shape"
     severity = Severity.WARNING
-    origin = FIXED
+    origin = PRACTICE
     summary = "`project` is missing, is not a mapping, or lacks `name` or `definition_of_done`."
     why = "`project` is the only place for the definition of done that applies to all tasks."
 

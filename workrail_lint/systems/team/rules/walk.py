@@ -19,7 +19,8 @@ from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.base import (
-    DECIDED,
+    FIXED,
+    PRACTICE,
     AcceptanceDocument,
     Backlog,
     Document,
@@ -51,7 +52,7 @@ def places(root: Any, pattern: str) -> list[tuple[str, Any]]:
 
 
 K = TeamKind
-_LEGACY_INFO = ("TC304", "TC702", "TC709")
+_LEGACY_INFO = ("TC702", "TC709")
 # What the rules about agent files say of every alternative, those about outputs need not say of the first.
 _SAID_OF_FILES = ("TC532", "TC533", "TC534", "TC549")
 # The members that name files, by kind: a `*` matches every element of a list.
@@ -84,9 +85,11 @@ def lowered(rule: Rule | RuleInfo, severity: Severity, profile: Profile) -> Seve
     """Return how bad a finding is under a profile."""
     if profile is Profile.LEGACY and rule.code in _LEGACY_INFO:
         return Severity.INFO
-    if profile is not Profile.STRICT and rule.origin == DECIDED and severity is Severity.ERROR:
-        return Severity.WARNING
-    return severity
+    if profile is Profile.STRICT or rule.origin == FIXED:
+        return severity
+    if rule.origin == PRACTICE:
+        return Severity.INFO
+    return Severity.WARNING if severity is Severity.ERROR else severity
 
 
 def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
