@@ -117,7 +117,7 @@ def test_a_conscientious_agent_stops_at_a_broken_context_file() -> None:
     (blocker,) = found.blockers
     assert blocker.code.value == "TEAM_AGENT_BLOCKED"
     assert "architecture.md" in blocker.suggested_fix
-    assert "TC411" in blocker.suggested_fix
+    assert "TC410" in blocker.suggested_fix
 
 
 def test_silence_about_what_security_refuses_is_no_answer() -> None:
@@ -143,8 +143,8 @@ def test_silence_about_what_others_say_of_security_is_an_answer() -> None:
 @pytest.mark.parametrize(
     ("files", "code"),
     [
-        ({"tasks.yaml": tasks(task(state="completed"))}, "TC810"),
-        ({"repo:.agents-work/1999-12-01_old-work/notes.md": "x"}, "TC818"),
+        ({"tasks.yaml": tasks(task(state="completed"))}, "TC811"),
+        ({"repo:.agents-work/1999-12-01_old-work/notes.md": "x"}, "TC809"),
         ({"repo:../outside.txt": "x"}, ""),
     ],
 )
@@ -452,8 +452,8 @@ def test_an_invalid_output_says_what_is_invalid() -> None:
     failures = [event for event in found.events if event["event"] == "dispatch_error"]
     assert [event["problems"] for event in failures] == [
         [
-            "TC532 unknown status 'DONE'; expected one of OK, BLOCKED, NEEDS_INFO, NEEDS_DECISION, FAIL",
-            "TC534 unknown agent 'tester'; expected one of " + ", ".join(AgentName),
+            "TC531 unknown status 'DONE'; expected one of OK, BLOCKED, NEEDS_INFO, NEEDS_DECISION, FAIL",
+            "TC531 unknown agent 'tester'; expected one of " + ", ".join(AgentName),
         ]
     ] * 3
     assert [(each.code, each.message) for each in found.blockers if each.code == "TEAM_ARTIFACT_INVALID"] == [

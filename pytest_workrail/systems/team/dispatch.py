@@ -414,7 +414,7 @@ class _AgentWrites:
                 reason = "can't be written"
         if reason is not None:
             session.log.emit("write_error", file=file.path, by=agent)
-            rule = "previous-session-touched" if session_parts(session.store.repo_path(file.path)) else ""
+            rule = "role-boundary" if session_parts(session.store.repo_path(file.path)) else ""
             return _Violation(f"{agent} tried to write {file.path}, which {reason}", rule)
         path = session.store.repo_path(file.path)
         if not may_write(self.agent, path, session.store.session, is_exact=True):
@@ -430,7 +430,7 @@ class _AgentWrites:
             if status and before.get(task.id, status) != status:
                 self.session.log.emit("task_status", task=task.id, status=status, by=self.agent.value)
                 if task.status == "completed":
-                    broken = _Violation(f"{self.agent.value} set {task.id} to completed", "coder-set-completed")
+                    broken = _Violation(f"{self.agent.value} set {task.id} to completed", "completed-without-gates")
         return broken
 
     def _decided(self) -> _Violation | None:
@@ -455,7 +455,7 @@ class _AgentWrites:
         after["user_decisions"] = known.get("user_decisions", [])
         session.store.save_status(after)
         text = f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
-        return _Violation(text, "foreign-decision-write")
+        return _Violation(text, "role-boundary")
 
 
 def _violation(session: SessionState, broken: list[_Violation]) -> Halt:

@@ -418,16 +418,12 @@ class SessionLinter:
             if not self._store.exists(file):
                 blockers.append(missing(file, self.mode))
             else:
-                blockers += self.errors(file, guard.codes)
+                blockers += self.errors(file)
         return blockers
 
-    def errors(self, file: str, codes: tuple[str, ...] = ("TC",)) -> list[Blocker]:
-        """Return the errors in an artifact with one of these code prefixes; unreadable text always counts."""
-        return [
-            invalid(file, finding)
-            for finding in self.artifact(file)
-            if finding.code.startswith((*codes, "TC0")) and _stops(finding)
-        ]
+    def errors(self, file: str) -> list[Blocker]:
+        """Return the errors in an artifact."""
+        return [invalid(file, finding) for finding in self.artifact(file) if _stops(finding)]
 
     def folder(self) -> list[Finding]:
         """Return all findings about the session folder except advice, which does not depend on the run."""
@@ -445,8 +441,9 @@ class SessionLinter:
 
 
 def _stops(finding: Finding) -> bool:
-    """Return whether a guard counts a finding. What a report lacks is a warning until DONE, which comes next."""
-    return finding.severity is Severity.ERROR or finding.code == "TC414"
+    """Return whether a guard counts a finding. The user is owed every topic of a report."""
+    is_topic = finding.path == "report.md" and finding.name == "advised-section"
+    return finding.severity is Severity.ERROR or is_topic
 
 
 def without_advice(findings: list[Finding]) -> list[Finding]:

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.nodes import numbered
-from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.model.documents import ReviewComment, SecurityFinding
 from workrail_lint.systems.team.roles import ROLES, WRITTEN_KEYS, may_write, review_verdict
 from workrail_lint.systems.team.rules import samples
@@ -18,14 +16,12 @@ from workrail_lint.systems.team.rules.base import FIXED, OutputDocument, Report,
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     FindingSeverity,
-    Level,
     OutputStatus,
     ProjectType,
     is_text,
     line_count,
-    words,
 )
-from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
+from workrail_lint.systems.team.wording import shown
 
 A = AgentName
 _LINES = 80
@@ -35,13 +31,6 @@ _WITHOUT_PAGES = (ProjectType.CLI, ProjectType.LIB)
 _WEB_TOPIC = re.compile(r"\b(?:XSS|CSRF|cross-site (?:scripting|request forgery)|tenant scoping)\b", re.IGNORECASE)
 _NOT_APPLICABLE = re.compile(r"\bN/A\b|\bnot applicable\b|\bskipped\b|\bdoes not apply\b", re.IGNORECASE)
 _DESIGN_KEYS = ("design_spec_inline", "design_spec_file")
-_OPTION_PROBLEMS = {
-    "id": "'id' must be OPT- and a number, such as OPT-1",
-    "label": "'label' must be a string",
-    "pros": "'pros' must be a list of strings",
-    "cons": "'cons' must be a list of strings",
-    "recommended": "'recommended' must be true or false",
-}
 
 
 def _comments(document: OutputDocument) -> list[ReviewComment]:
@@ -67,15 +56,21 @@ def _finding(severity: str = "medium") -> dict[str, Any]:
     }
 
 
-class SecurityStatusMismatch(TeamRule):
+class StatusContradictsResults(TeamRule):
     code = "TC542"
-    name = "security-status-mismatch"
+    name = "status-contradicts-results"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The status of Security does not match its findings."
-    why = "A medium finding needs a decision by the user and a high one stops the work; with `OK` both are released."
+    summary = "The status of Security, Reviewer or QA does not match its findings, comments, verdict or test results."
+    why = "`OK` completes the task, so the finding, the comment or the failing test is never acted on."
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
+        self._security_status_mismatch(document, report)
+        self._review_status_mismatch(document, report)
+        self._review_verdict_mismatch(document, report)
+        self._qa_failures_ignored(document, report)
+
+    def _security_status_mismatch(self, document: OutputDocument, report: Report) -> None:
         status = document.model.status
         if document.agent is not A.SECURITY or status is None:
             return
@@ -89,6 +84,47 @@ class SecurityStatusMismatch(TeamRule):
         elif status == OutputStatus.NEEDS_DECISION and FindingSeverity.MEDIUM not in levels and None not in levels:
             report("/status", "NEEDS_DECISION requires a medium finding; without one the status must be OK")
 
+    def _review_status_mismatch(self, document: OutputDocument, report: Report) -> None:
+        if document.agent is not A.REVIEWER or document.model.status != "OK":
+            return
+        for comment in _comments(document):
+            is_blocker = comment.severity == "blocker"
+            if is_blocker or (comment.severity == "major" and comment.category == "Security"):
+                kind = "a blocker" if is_blocker else "a major security issue"
+                report(comment.pointer, f"comment {comment.index} is {kind}, but the status is OK")
+
+    def _review_verdict_mismatch(self, document: OutputDocument, report: Report) -> None:
+        status, comments = document.model.status, _comments(document)
+        if document.agent is not A.REVIEWER or status is None:
+            return
+        verdict = review_verdict(document.model.summary)
+        if verdict == "NEEDS FIXES" and status == "OK":
+            report("/status", "the verdict is NEEDS FIXES, but the status is OK", severity=Severity.WARNING)
+        if verdict.startswith("PASS") and status == "BLOCKED":
+            report("/status", f"the verdict is {verdict}, but the status is BLOCKED", severity=Severity.WARNING)
+        if verdict == "PASS WITH NOTES" and not any(comment.severity in ("nit", "minor") for comment in comments):
+            report(
+                "/summary",
+                f"the verdict is {verdict} and the status {status}, but no comment is nit or minor",
+                severity=Severity.WARNING,
+            )
+        result = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
+        for comment in comments:
+            if comment.severity == "major" and comment.category != "Security" and status == "OK":
+                report(
+                    comment.pointer,
+                    f"comment {comment.index} is major, which contradicts {result}",
+                    severity=Severity.WARNING,
+                )
+
+    def _qa_failures_ignored(self, document: OutputDocument, report: Report) -> None:
+        results = document.model.artifacts.test_results
+        if document.agent is not A.QA or document.model.status != "OK" or results is None:
+            return
+        failed = results.failed or 0
+        if failed > 0:
+            report(results.at("failed"), f"{failed} test{'s' * (failed > 1)} failed, but the status is OK")
+
     def examples(self) -> Iterator[Example]:
         path = samples.exchange("Security", side="output")
         good = samples.agent_output("NEEDS_DECISION", {"findings": [_finding()], "notes": []})
@@ -97,6 +133,25 @@ class SecurityStatusMismatch(TeamRule):
         yield Example(samples.agent_output("NEEDS_DECISION", high), samples.agent_output("BLOCKED", high), path=path)
         none: dict[str, Any] = {"findings": [], "notes": []}
         yield Example(samples.agent_output("NEEDS_DECISION", none), samples.agent_output("OK", none), path=path)
+        comment = _comment("major", "Security")
+        yield Example(
+            _reviewed("OK", "Verdict: PASS.", comment),
+            _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", comment),
+            path=samples.exchange("Reviewer", side="output"),
+        )
+        path = samples.exchange("Reviewer", side="output")
+        good = _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", _comment("major"))
+        yield Example(_reviewed("OK", "Verdict: NEEDS FIXES."), good, path=path)
+        yield Example(
+            _reviewed("OK", "PASS WITH NOTES."), _reviewed("OK", "PASS WITH NOTES.", _comment("nit")), path=path
+        )
+
+        def output(failed: int) -> dict[str, Any]:
+            results = {"passed": 7, "failed": failed, "skipped": 0, "output": "see the log"}
+            owed: dict[str, Any] = {"tests_added_or_updated": [], "commands_to_run": [], "notes": []}
+            return samples.agent_output("OK", {**owed, "test_results": results})
+
+        yield Example(output(2), output(0), path=samples.exchange("QA", side="output"))
 
 
 def _comment(severity: str, category: str = "Logic") -> dict[str, Any]:
@@ -112,90 +167,6 @@ def _comment(severity: str, category: str = "Logic") -> dict[str, Any]:
 
 def _reviewed(status: str, summary: str, *comments: dict[str, Any]) -> dict[str, Any]:
     return samples.agent_output(status, {"review_comments": list(comments)}, summary=summary)
-
-
-class ReviewStatusMismatch(TeamRule):
-    code = "TC543"
-    name = "review-status-mismatch"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A review reports `OK` despite a blocker comment or a major security comment."
-    why = "`OK` completes the task, so the comment is never acted on."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        if document.agent is not A.REVIEWER or document.model.status != "OK":
-            return
-        for comment in _comments(document):
-            is_blocker = comment.severity == "blocker"
-            if is_blocker or (comment.severity == "major" and comment.category == "Security"):
-                kind = "a blocker" if is_blocker else "a major security issue"
-                report(comment.pointer, f"comment {comment.index} is {kind}, but the status is OK")
-
-    def examples(self) -> Iterator[Example]:
-        comment = _comment("major", "Security")
-        yield Example(
-            _reviewed("OK", "Verdict: PASS.", comment),
-            _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", comment),
-            path=samples.exchange("Reviewer", side="output"),
-        )
-
-
-class ReviewVerdictMismatch(TeamRule):
-    code = "TC544"
-    name = "review-verdict-mismatch"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "The verdict in a review's summary, its status and its comments contradict each other."
-    why = "People read the verdict and tools read the status, so the two act on different results."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        status, comments = document.model.status, _comments(document)
-        if document.agent is not A.REVIEWER or status is None:
-            return
-        verdict = review_verdict(document.model.summary)
-        if verdict == "NEEDS FIXES" and status == "OK":
-            report("/status", "the verdict is NEEDS FIXES, but the status is OK")
-        if verdict.startswith("PASS") and status == "BLOCKED":
-            report("/status", f"the verdict is {verdict}, but the status is BLOCKED")
-        if verdict == "PASS WITH NOTES" and not any(comment.severity in ("nit", "minor") for comment in comments):
-            report("/summary", f"the verdict is {verdict} and the status {status}, but no comment is nit or minor")
-        result = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
-        for comment in comments:
-            if comment.severity == "major" and comment.category != "Security" and status == "OK":
-                report(comment.pointer, f"comment {comment.index} is major, which contradicts {result}")
-
-    def examples(self) -> Iterator[Example]:
-        path = samples.exchange("Reviewer", side="output")
-        good = _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", _comment("major"))
-        yield Example(_reviewed("OK", "Verdict: NEEDS FIXES."), good, path=path)
-        yield Example(
-            _reviewed("OK", "PASS WITH NOTES."), _reviewed("OK", "PASS WITH NOTES.", _comment("nit")), path=path
-        )
-
-
-class QaFailuresIgnored(TeamRule):
-    code = "TC545"
-    name = "qa-failures-ignored"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "QA reports `OK` although tests failed."
-    why = "`OK` completes the task with failing tests."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        results = document.model.artifacts.test_results
-        if document.agent is not A.QA or document.model.status != "OK" or results is None:
-            return
-        failed = results.failed or 0
-        if failed > 0:
-            report(results.at("failed"), f"{failed} test{'s' * (failed > 1)} failed, but the status is OK")
-
-    def examples(self) -> Iterator[Example]:
-        def output(failed: int) -> dict[str, Any]:
-            results = {"passed": 7, "failed": failed, "skipped": 0, "output": "see the log"}
-            owed: dict[str, Any] = {"tests_added_or_updated": [], "commands_to_run": [], "notes": []}
-            return samples.agent_output("OK", {**owed, "test_results": results})
-
-        yield Example(output(2), output(0), path=samples.exchange("QA", side="output"))
 
 
 class TopicNotForProject(TeamRule):
@@ -243,27 +214,6 @@ def _web_topic(entry: str | SecurityFinding | ReviewComment) -> str:
     return "" if topic is None else topic[0]
 
 
-class CoderSkipsReview(TeamRule):
-    code = "TC546"
-    name = "coder-skips-review"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "A Coder reports that its work needs no review."
-    why = "Every implemented task is reviewed; a Coder can't waive the review of its work."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        waived = document.model.gates.needs_review is False
-        if document.agent is A.CODER and document.model.status == "OK" and waived:
-            report("/gates/needs_review", "a Coder that reports OK can't set needs_review to false")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.agent_output(artifacts=samples.coded(), gates={"needs_review": False}),
-            samples.agent_output(artifacts=samples.coded()),
-            path=samples.exchange("Coder", side="output"),
-        )
-
-
 class DesignSpecDelivery(TeamRule):
     code = "TC547"
     name = "design-spec-delivery"
@@ -298,51 +248,6 @@ class DesignSpecDelivery(TeamRule):
             samples.agent_output("OK", file),
             path=samples.exchange("Designer", "meta", "output"),
         )
-
-
-class ResearchOptions(TeamRule):
-    code = "TC548"
-    name = "research-options"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A research option has the wrong shape, or more than one option is recommended."
-    why = "Options are compared field by field; an option without an effort or with a free-form id can't be compared."
-
-    describes = (("ResearchOption",), *(("Level", keyword, "effort") for keyword in ("type", "enum")))
-
-    def describe(self, violation: Violation, document: OutputDocument) -> Description | None:
-        if document.agent is not A.RESEARCHER:
-            return None
-        _, _, _, index, *_ = violation.pointer.split("/")
-        option = document.value["artifacts"]["options"][int(index)]
-        member = violation.member
-        if member == "options":
-            return Description(f"option {index} must be an object, not {type_name(option)}")
-        effort = option.get(member)
-        problem = (
-            f"unknown effort {shown(effort)}{suggestion(effort, words(Level))}"
-            if member == "effort"
-            else _OPTION_PROBLEMS[member]
-        )
-        at = f"/artifacts/options/{index}"
-        label = shown(option.get("id", int(index)))
-        return Description(f"option {label}: {problem}", pointer=f"{at}/{member}" if member in option else at)
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        options = document.model.artifacts.options if document.agent is A.RESEARCHER else ()
-        recommended = [option.id or option.index for option in options if option.recommended]
-        if len(recommended) > 1:
-            names = listed(map(shown, recommended))
-            report("/artifacts/options", f"more than one option is recommended: {names}", severity=Severity.WARNING)
-
-    def examples(self) -> Iterator[Example]:
-        option = {"id": "OPT-1", "label": "Sessions", "pros": [], "cons": [], "effort": "low", "recommended": True}
-        owed: dict[str, Any] = {"files_to_create_or_update": [], "notes": []}
-        path = samples.exchange("Researcher", "meta", "output")
-        good = samples.agent_output("OK", {**owed, "options": [option]})
-        yield Example(samples.agent_output("OK", {**owed, "options": [{"id": "A"}]}), good, path=path)
-        both = {**owed, "options": [option, {**option, "id": "OPT-2"}]}
-        yield Example(samples.agent_output("OK", both), good, path=path)
 
 
 class WriteOutsideRole(TeamRule):

@@ -54,7 +54,8 @@ def places(root: Any, pattern: str) -> list[tuple[str, Any]]:
 K = TeamKind
 _LEGACY_INFO = ("TC702", "TC709")
 # What the rules about agent files say of every alternative, those about outputs need not say of the first.
-_SAID_OF_FILES = ("TC532", "TC533", "TC534", "TC549")
+_SAID_OF_FILES = ("TC533", "TC549")
+_SHAPES_OF_FILES = ("OutputStatus", "AgentName")
 # The members that name files, by kind: a `*` matches every element of a list.
 _PATHS: dict[TeamKind, tuple[str, ...]] = {
     K.TASKS: ("/tasks/*/files_expected/*", "/tasks/*/context_files/*"),
@@ -140,8 +141,8 @@ def _describers() -> Describers[TeamRule]:
 def _describe_violations(collector: Collector, document: Document, without: tuple[str, ...] = ()) -> None:
     """Report the violations of the schema that a rule describes; other rules find the rest in the values themselves."""
     for violation in document.reported:
-        described = _describers().describe(violation, document)
-        if described is not None and described[0].code not in without:
+        described = None if violation.shape in without else _describers().describe(violation, document)
+        if described is not None:
             rule, description = described
             collector.add(
                 rule,
@@ -162,7 +163,7 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
     for sample in file.outputs:
         _begin(rules, file.options, sample.document.source)
         output = SampleOutput(file, sample)
-        _describe_violations(rules.collector, output, _SAID_OF_FILES)
+        _describe_violations(rules.collector, output, _SHAPES_OF_FILES)
         for check, report in rules.calls("check_output"):
             if report.rule.code not in _SAID_OF_FILES:
                 check(output, report)
