@@ -185,12 +185,12 @@ def test_the_hook_undoes_what_an_agent_in_python_may_not_do() -> None:
     [
         ({"filesModified": ["/workspace/a.py", "../x"]}, "/filesModified/1", "BC109"),
         ({"filesModified": ["a//b", "../x"], "blockId": "b"}, "/filesModified/1", "BC109"),
-        ({"filesModified": ["/workspace/a.py"], "blockId": "b"}, "/blockId", "BC118"),
-        ({"filesModified": ["/workspace/a.py"], "blockId": "b c"}, "/blockId", "BC116"),
+        ({"filesModified": ["/workspace/a.py"], "blockId": "b"}, "/blockId", "BC117"),
+        ({"filesModified": ["/workspace/a.py"], "blockId": "b c"}, "/blockId", "BC101"),
         (
             {"filesModified": ["/workspace/a.py"], "deliverables": {"blockType": "x"}},
             "/deliverables/blockType",
-            "BC202",
+            "BC101",
         ),
     ],
 )

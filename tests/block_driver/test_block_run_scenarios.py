@@ -160,7 +160,7 @@ def test_what_a_good_run_leaves_behind_is_clean(name: str, tmp_path: Path) -> No
     kinds = {path.rpartition("/")[2].partition("-")[0] for path in report.files}
     assert {"block", "env", "prompt", "repo", "trace.json", "definition.workflow.json"} <= kinds
     # Ids that people can read are no UUIDs, which is all there is to say.
-    assert {finding.code for finding in report.findings} <= {"BC304"}
+    assert {finding.code for finding in report.findings} <= {"BC301"}
 
 
 def test_what_a_bad_run_leaves_behind_is_told(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_misspelled_field_is_noticed() -> None:
     missing = "'filesModified' is missing from the output; 'fileModified' is not read"
     assert ("BC101", Severity.ERROR, missing) in seen(filesModified=..., fileModified=["src/pool.ts"])
     unknown = "unknown field 'fileModified'; did you mean 'filesModified'?"
-    assert seen(fileModified=["src/pool.ts"]) == [("BC115", Severity.WARNING, unknown)]
+    assert seen(fileModified=["src/pool.ts"]) == [("BC101", Severity.WARNING, unknown)]
     unknown = "unknown field 'diffsummary'; did you mean 'diffSummary'?"
-    assert seen(deliverables={**CODE, "diffsummary": "x"}) == [("BC115", Severity.WARNING, unknown)]
+    assert seen(deliverables={**CODE, "diffsummary": "x"}) == [("BC101", Severity.WARNING, unknown)]
     assert seen(cost=1, deliverables={**CODE, "model": "m"}) == []

@@ -452,13 +452,12 @@ def test_an_invalid_output_says_what_is_invalid() -> None:
     failures = [event for event in found.events if event["event"] == "dispatch_error"]
     assert [event["problems"] for event in failures] == [
         [
-            "TC531 unknown status 'DONE'; expected one of OK, BLOCKED, NEEDS_INFO, NEEDS_DECISION, FAIL",
-            "TC531 unknown agent 'tester'; expected one of " + ", ".join(AgentName),
+            "TC531 unknown value 'DONE' for 'status'; expected one of OK, BLOCKED, NEEDS_INFO, NEEDS_DECISION, FAIL",
+            "TC531 unknown value 'tester' for 'recommended_agent' of next; expected one of " + ", ".join(AgentName),
         ]
     ] * 3
-    assert [(each.code, each.message) for each in found.blockers if each.code == "TEAM_ARTIFACT_INVALID"] == [
-        ("TEAM_ARTIFACT_INVALID", problem) for problem in failures[-1]["problems"]
-    ]
+    (blocker,) = found.blockers
+    assert blocker.message == f"Coder with T-001 failed 3 times: {'; '.join(failures[-1]['problems'])}"
 
 
 def test_a_reply_about_web_pages_is_noticed_in_a_cli_session() -> None:

@@ -40,8 +40,8 @@ from workrail_lint.systems.blocks.vocabulary import BlockType, NodeStatus, Synth
 from workrail_lint.systems.blocks.wording import shown
 
 OWN = "own"
-_ALLOWED = ("BC609", "BC610")
-_ANOTHER_BLOCK = "BC118"
+_ALLOWED = ("BC609", "BC609")
+_ANOTHER_BLOCK = "BC117"
 
 
 class Killed(Exception):  # noqa: N818 - what happens to an agent, not an error of the harness
@@ -301,7 +301,7 @@ def _first(findings: list[Finding], rejection: Rejection) -> Finding:
 
 def _linked_paths(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
     """Return findings about paths that only look as if they were in the workspace."""
-    rule = RULES.by_name["output-path-not-relative"]
+    rule = RULES.by_name["output-path-wrong"]
     findings = []
     for member in ("filesModified", "filesCreated"):
         for at, path in enumerate(output.get(member, ())):

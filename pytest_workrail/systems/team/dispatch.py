@@ -20,7 +20,6 @@ from pytest_workrail.systems.team.session import (
     about_state,
     about_task,
     blocked,
-    invalid,
     is_unusable,
     without_advice,
 )
@@ -56,6 +55,7 @@ from workrail_lint.systems.team.vocabulary import (
 
 Check = Callable[[AgentOutput], list[Blocker]]
 _PLAN_RULES = "TC56"
+_MOST_PROBLEMS = 3
 _CREATE = "Create the file or drop it from the context files"
 _RISKY = (FindingSeverity.HIGH.value, FindingSeverity.CRITICAL.value)
 
@@ -223,7 +223,8 @@ def dispatch(session: SessionState, agent: AgentName, task: str, check: Check = 
             failures = tried.value
             continue
         return _check_reply(session, agent, task, tried.value)
-    text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times"
+    reasons = f": {'; '.join(sent.problems[:_MOST_PROBLEMS])}" if sent.problems else ""
+    text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times{reasons}"
     fix = f"Dispatch {agent.value} with {task} again"
     failed = about_agent(TeamBlocker.SUBAGENT_FAILED, agent, task, text, fix)
     return Err(blocked(BlockerSlug.SUBAGENT_FAILURE, failed, *failures))
@@ -236,6 +237,7 @@ class _Dispatch:
         self.session = session
         self.agent = agent
         self.task = task
+        self.problems: list[str] = []  # what made the last reply invalid
         self._input: bytes | None = None
 
     def attempt(self, number: int, check: Check) -> Ok[AgentOutput | list[Blocker]] | Err[Halt]:
@@ -314,19 +316,20 @@ class _Dispatch:
     ) -> Ok[AgentOutput | list[Blocker]] | Err[Halt]:
         session, agent, task = self.session, self.agent, self.task
         violations = _AgentWrites(session, agent, before).write(reaction.files)
+        self.problems = []
 
         def failed(reason: str, *blockers: Blocker) -> Ok[AgentOutput | list[Blocker]]:
-            told = {"problems": [blocker.message for blocker in blockers]} if reason == "invalid" else {}
-            session.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason, **told)
+            problems = {"problems": self.problems} if self.problems else {}
+            session.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason, **problems)
             return Ok(list(blockers))
 
         if reaction.fault is not None:
             return Err(_violation(session, violations)) if violations else failed(reaction.fault.value)
         findings = session.linter.output(session.memory.exchanges, agent, task, reaction.text)
         session.findings += without_advice(findings)
-        unusable = [invalid(finding.path, finding) for finding in findings if is_unusable(finding)]
-        if unusable:
-            return Err(_violation(session, violations)) if violations else failed("invalid", *unusable)
+        self.problems = [f"{finding.code} {finding.message}" for finding in findings if is_unusable(finding)]
+        if self.problems:
+            return Err(_violation(session, violations)) if violations else failed("invalid")
         output = AgentOutput.read(reaction.text)
         session.findings += self._beyond_reach(reaction.files, output)
         session.log.emit("reply", agent=agent.value, status=output.status.value)

@@ -158,6 +158,8 @@ def unscripted(problem: str, pointer: str) -> Halt:
 # A reply with one of these can't be used: it is not one object, lacks members, or contradicts itself.
 _UNUSABLE = tuple(f"TC5{number}" for number in range(30, 49))
 
+_SHAPES = ("status-invalid", "decision-id-duplicate")
+
 REPO = "repo:"
 STATUS = "status.json"
 TASKS = "tasks.yaml"
@@ -424,6 +426,16 @@ class SessionLinter:
     def errors(self, file: str) -> list[Blocker]:
         """Return the errors in an artifact."""
         return [invalid(file, finding) for finding in self.artifact(file) if _stops(finding)]
+
+    def misshapen_status(self) -> list[Blocker]:
+        """Return the errors with which status.json can't be gone on from: values of another type, names of nothing.
+
+        A member that is missing gets its default, and what an earlier run left undone is what resuming is for.
+        """
+        errors = [each for each in self.artifact(STATUS) if _stops(each) and each.name in _SHAPES]
+        return [
+            invalid(STATUS, each) for each in errors if each.pointer and not each.pointer.endswith("/state_context")
+        ]
 
     def folder(self) -> list[Finding]:
         """Return all findings about the session folder except advice, which does not depend on the run."""

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from workrail_lint.documents.nodes import Node
 from workrail_lint.documents.operations import Insert, Operation, Replace
-from workrail_lint.documents.pointer import child
-from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.findings import Severity, safe, unsafe
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.model.documents import BlockOutput
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, wrong_type
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
 from workrail_lint.systems.blocks.rules.outputs import OutputRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, edge, node, output, output_path, workflow
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import (
-    EXPECTED_KIND,
     BlockType,
     DeliverableKind,
     accepted_kinds,
-    is_member,
     kinds_of_profile,
     text_of,
 )
-from workrail_lint.systems.blocks.wording import shown, shown_list, text_or_type
+from workrail_lint.systems.blocks.wording import shown, shown_list
 
 _FILE = output_path()
 _CODE = {"blockType": "code", "diffSummary": "One form."}
-_EXTENDED = {"block-deliverables": "extended"}
 _MEMBERS: dict[DeliverableKind, tuple[str, ...]] = {
     DeliverableKind.PLAN: ("markdownDocument", "taskList"),
     DeliverableKind.CODE: ("filesChanged", "diffSummary", "fileDiffs"),
@@ -41,87 +34,42 @@ _MEMBERS: dict[DeliverableKind, tuple[str, ...]] = {
     DeliverableKind.REVIEW: ("findings", "approved", "summary"),
     DeliverableKind.DEVOPS: ("operations", "status", "summary"),
 }
-_LISTS = ("taskList", "filesChanged", "findings", "operations")
 
 
 def _kind(whole: BlockOutput) -> DeliverableKind | None:
     return None if whole.deliverables is None else DeliverableKind(whole.deliverables.block_type)
 
 
-class DeliverablesKindMissing(OutputRule):
-    code = "BC201"
-    name = "deliverables-kind-missing"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The deliverables do not name their kind."
-    why = "The kind decides which fields are read; without it the whole file is malformed."
-    fix = "Add the kind that blocks of this type deliver."
-    fix_safety = "unsafe"
-    describes = ((ANY, "required", "blockType"),)
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description | None:
-        if violation.pointer != "/deliverables":
-            return None  # that of the output itself
-        fix = None
-        if document.output.block_type is not None:
-            expected = EXPECTED_KIND[BlockType(document.output.block_type)].value
-            fix = unsafe(f"add the kind {expected}", Insert("/deliverables", "blockType", None, expected))
-        message = "'blockType' is missing from the deliverables; it names their kind"
-        return Description(message, fix, pointer="/deliverables/blockType")
-
-    def examples(self) -> Iterator[Example]:
-        good = output(deliverables=_CODE)
-        yield Example(
-            output(deliverables={"diffSummary": "One form."}),
-            good,
-            {**good, "deliverables": dict(reversed(_CODE.items()))},
-            path=_FILE,
-        )
-
-
-class DeliverablesKindUnknown(OutputRule):
-    code = "BC202"
-    name = "deliverables-kind-unknown"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The profile does not know the kind of the deliverables."
-    why = "Deliverables of an unknown kind can't be read, so the file is malformed."
-    fix = "Replace `dev` with `code`."
-    fix_safety = "unsafe"
-    describes = (("BlockOutput", "enum"), ("ExtendedBlockOutput", "enum"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        value, extended = violation.value, document.options.extended
-        known = ", ".join(kind.value for kind in kinds_of_profile(extended))
-        hint = ""
-        if is_member(DeliverableKind, value):
-            hint = "; the extended profile allows it"
-        fix = unsafe("replace with code", Replace(violation.pointer, "code")) if value == "dev" else None
-        return Description(
-            f"the kind of deliverables can't be {text_or_type(value)}; expected one of {known}{hint}", fix
-        )
-
-    def examples(self) -> Iterator[Example]:
-        good = output(deliverables=_CODE)
-        yield Example(output(deliverables={**_CODE, "blockType": "dev"}), good, good, path=_FILE)
-        bad = output("t", "test", deliverables={"blockType": "test"})
-        yield Example(bad, output("t", "test"), path=output_path("t"))
-
-
-class DeliverablesKindUnexpected(OutputRule):
+class DeliverablesUnexpected(OutputRule):
     code = "BC203"
-    name = "deliverables-kind-unexpected"
+    name = "deliverables-unexpected"
     severity = Severity.WARNING
     origin = CONTRACT
-    summary = "The deliverables are not of the kind that blocks of this type deliver."
+    summary = "The deliverables are of a kind that blocks of this type do not deliver, or have a field of another kind."
     why = "Viewers and later blocks look for the fields of the expected kind and find nothing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._deliverables_kind_unexpected(document, report)
+        self._deliverables_field_foreign(document, report)
+
+    def _deliverables_kind_unexpected(self, document: BlockDocument, report: Report) -> None:
         # In an output folder the definition decides the type of a block; see check_unit.
         if split_path(document.path)[1] != OUTPUT_FOLDER:
             message = _unexpected(document.output, None, document.options.extended)
             if message is not None:
                 report("/deliverables/blockType", message)
+
+    def _deliverables_field_foreign(self, document: BlockDocument, report: Report) -> None:
+        deliverables, known = document.output.deliverables, kinds_of_profile(document.options.extended)
+        kind = _kind(document.output)
+        if deliverables is None or kind is None:
+            return
+        for name in deliverables.raw:
+            owners = [other.value for other in known if name in _MEMBERS[other]]
+            if owners and name not in _MEMBERS[kind]:
+                whose = " and ".join(shown(owner) for owner in owners)
+                text = f"{shown(name)} belongs to {whose} deliverables, not to {shown(kind.value)} ones"
+                report(deliverables.at(name), text, on_name=True)
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file in unit.all_outputs:
@@ -144,6 +92,8 @@ class DeliverablesKindUnexpected(OutputRule):
             path=output_path("check"),
             files={WORKFLOW_PATH: flow, output_path("plan"): done},
         )
+        bad = output(deliverables={"blockType": "code", "taskList": []})
+        yield Example(bad, output(deliverables={"blockType": "code", "diffSummary": "One form."}), path=_FILE)
 
 
 def _unexpected(whole: BlockOutput, expected: BlockType | None, extended: bool) -> str | None:
@@ -158,54 +108,6 @@ def _unexpected(whole: BlockOutput, expected: BlockType | None, extended: bool) 
         return None
     names = " or ".join(shown(one.value) for one in accepted)
     return f"the deliverables have the kind {shown(kind.value)}, but a {block_type.value} block delivers {names}"
-
-
-class DeliverablesFieldType(OutputRule):
-    code = "BC204"
-    name = "deliverables-field-type"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "A field of the deliverables has the wrong type."
-    why = "The file does not match the schema of the contract, so the harness marks the block as failed."
-    fix = "Wrap a single string in a list."
-    fix_safety = "safe"
-    describes = ((ANY, "type"), ("TestResults", "type", "testResults"), (ANY, "required"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        if violation.keyword == "required":
-            place = child(violation.pointer, violation.member)
-            return Description(f"{shown(violation.member)} is missing", pointer=place)
-        return wrong_type(violation, _LISTS)
-
-    def examples(self) -> Iterator[Example]:
-        good = output("plan", "plan", deliverables={"blockType": "plan", "taskList": ["T01"]})
-        bad = output("plan", "plan", deliverables={"blockType": "plan", "taskList": "T01"})
-        yield Example(bad, good, good, path=output_path("plan"))
-
-
-class DeliverablesFieldForeign(OutputRule):
-    code = "BC205"
-    name = "deliverables-field-foreign"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The deliverables have a field of another kind."
-    why = "Only the fields of the named kind are read: this one is lost, or the kind is wrong."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables, known = document.output.deliverables, kinds_of_profile(document.options.extended)
-        kind = _kind(document.output)
-        if deliverables is None or kind is None:
-            return
-        for name in deliverables.raw:
-            owners = [other.value for other in known if name in _MEMBERS[other]]
-            if owners and name not in _MEMBERS[kind]:
-                whose = " and ".join(shown(owner) for owner in owners)
-                text = f"{shown(name)} belongs to {whose} deliverables, not to {shown(kind.value)} ones"
-                report(deliverables.at(name), text, on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        bad = output(deliverables={"blockType": "code", "taskList": []})
-        yield Example(bad, output(deliverables={"blockType": "code", "diffSummary": "One form."}), path=_FILE)
 
 
 class CodeFilesDisagree(OutputRule):
@@ -284,23 +186,3 @@ def _summary(deliverables: Node, summary: str) -> Operation:
     if "summary" in deliverables:
         return Replace("/deliverables/summary", summary)
     return Insert("/deliverables", "summary", None, summary)
-
-
-class TestResultsShape(OutputRule):
-    code = "BC209"
-    name = "test-results-shape"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "A count of test results is not an integer, or is negative (extended profile)."
-    why = "The counts are added up and shown; other values can't be."
-    describes = (("TestResults", "type"), ("TestResults", "minimum"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        return Description(f"{shown(violation.member)} must be a non-negative integer")
-
-    def examples(self) -> Iterator[Example]:
-        def tests(passed: object) -> dict[str, Any]:
-            counts = {"passed": passed, "failed": 0, "skipped": 0}
-            return output("t", "test", deliverables={"blockType": "test", "testResults": counts})
-
-        yield Example(tests(-1), tests(12), path=output_path("t"), options=dict(_EXTENDED))
