@@ -392,6 +392,7 @@ class _Violation(NamedTuple):
 
     text: str
     rule: str = ""
+    demand: str = ""  # what the contract says
 
 
 class _AgentWrites:
@@ -417,8 +418,11 @@ class _AgentWrites:
                 reason = "can't be written"
         if reason is not None:
             session.log.emit("write_error", file=file.path, by=agent)
-            rule = "role-boundary" if session_parts(session.store.repo_path(file.path)) else ""
-            return _Violation(f"{agent} tried to write {file.path}, which {reason}", rule)
+            text = f"{agent} tried to write {file.path}, which {reason}"
+            is_session = session_parts(session.store.repo_path(file.path)) is not None
+            return (
+                _Violation(text, "role-boundary", "Older sessions are read-only.") if is_session else _Violation(text)
+            )
         path = session.store.repo_path(file.path)
         if not may_write(self.agent, path, session.store.session, is_exact=True):
             session.log.emit("write", file=file.path, by=agent)
@@ -433,7 +437,8 @@ class _AgentWrites:
             if status and before.get(task.id, status) != status:
                 self.session.log.emit("task_status", task=task.id, status=status, by=self.agent.value)
                 if task.status == "completed":
-                    broken = _Violation(f"{self.agent.value} set {task.id} to completed", "completed-without-gates")
+                    text = f"{self.agent.value} set {task.id} to completed"
+                    broken = _Violation(text, "completed-without-gates", "Only the Orchestrator completes a task.")
         return broken
 
     def _decided(self) -> _Violation | None:
@@ -458,16 +463,16 @@ class _AgentWrites:
         after["user_decisions"] = known.get("user_decisions", [])
         session.store.save_status(after)
         text = f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
-        return _Violation(text, "role-boundary")
+        return _Violation(text, "role-boundary", "Only the Orchestrator writes decisions of the user.")
 
 
 def _violation(session: SessionState, broken: list[_Violation]) -> Halt:
     reasons = []
-    for text, name in broken:
+    for text, name, demand in broken:
         rule = RULES.by_name.get(name)
         message = text if rule is None else f"{rule.code} {text}"
         fix = f"Make the agent follow its role, then resume in {session.state.value}"
-        fix = fix if rule is None else f"{rule.summary} {fix}"
+        fix = f"{demand} {fix}" if demand else fix
         reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, session.state, message, fix))
     return blocked(BlockerSlug.AGENT_FAILED, *reasons)
 
