@@ -233,8 +233,11 @@ class IdDuplicate(WorkflowRule):
     name = "id-duplicate"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "Two steps, or two fragments of a step, have the same id; steps that the compiler generates count too."
-    why = "The engine finds steps, their notes and their progress by id, so the second one can't be reached."
+    summary = "Two steps, fragments, references, assessments, dimensions or slots have the same id."
+    why = (
+        "The engine finds each of them by its id, so the second one can't be reached. Steps that the compiler "
+        "generates count too."
+    )
 
     def examples(self) -> Iterator[Example]:
         audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
@@ -248,6 +251,26 @@ class IdDuplicate(WorkflowRule):
             workflow(step(promptFragments=[first, {**second, "id": "deep"}])),
             workflow(step(promptFragments=[first, second])),
         )
+
+        def naming(*ids: str) -> dict[str, Any]:
+            shared = {"title": "Guide", "source": "docs/a.md", "purpose": "How to write.", "authoritative": False}
+            return workflow(references=[{"id": ident, **shared} for ident in ids])
+
+        yield Example(naming("api", "api"), naming("api", "api-v2"))
+
+        def rating(*ids: str) -> dict[str, Any]:
+            dimension = {"id": "depth", "purpose": "How deep it went.", "levels": ["low", "high"]}
+            declared = [{"id": ident, "purpose": "How good it is.", "dimensions": [dimension]} for ident in ids]
+            return workflow(step(assessmentRefs=[*dict.fromkeys(ids)]), assessments=declared)
+
+        yield Example(rating("quality", "quality"), rating("quality", "style"))
+
+        def filling(*slots: str) -> dict[str, Any]:
+            points = [{"slotId": slot, "purpose": "What to run.", "default": "routine-check"} for slot in slots]
+            tokens = " and ".join(f"{{{{wr.bindings.{slot}}}}}" for slot in dict.fromkeys(slots))
+            return workflow(step(prompt=f"Run {tokens}."), extensionPoints=points)
+
+        yield Example(filling("checker", "checker"), filling("checker", "inspector"))
 
 
 class ExpandedIdTooLong(WorkflowRule):
