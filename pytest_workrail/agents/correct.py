@@ -45,6 +45,7 @@ from workrail_lint.systems.workrail.model.ir import (
     ItemsSource,
     LoopArtifact,
     LoopCondition,
+    Program,
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
@@ -422,11 +423,17 @@ def obedient_context(view: StepView) -> dict[str, Json] | None:
     Of these values the first is taken with which a step or a loop can run that waits for the variable, in the order of
     the workflow; where none waits, the first one.
     """
+    by_prompt = asked_variables(view.program).get(view.step_id, ())
+    if not by_prompt:
+        return None
+    # Few prompts ask for variables.
+    from pytest_workrail.agents.solving import HOST_ONLY, LIMITS, Solver, Values, conditions_of
+
     if not any(conditions_of(view.program.definition)):
         return None
     own = view.loop.loop_condition if view.loop is not None else None
-    busy = {*view.merged(None), *_HOST_ONLY, *(() if own is None else variables_of(own))}
-    asked = {each.name: each for each in asked_variables(view.program).get(view.step_id, ()) if each.name not in busy}
+    busy = {*view.merged(None), *HOST_ONLY, *(() if own is None else variables_of(own))}
+    asked = {each.name: each for each in by_prompt if each.name not in busy}
     chosen: dict[str, Json] = {}
     limits = {name: Values(each.values, True, True) for name, each in asked.items() if each.values}
     solver = Solver((), {**LIMITS, **limits})
