@@ -427,7 +427,9 @@ def obedient_context(view: StepView) -> dict[str, Json] | None:
     if not by_prompt:
         return None
     # Few prompts ask for variables.
-    from pytest_workrail.agents.solving import HOST_ONLY, LIMITS, Solver, Values, conditions_of
+    from pytest_workrail.agents.solving import HOST_ONLY, LIMITS, conditions_of
+    from workrail_lint.systems.workrail.solver.expression import Values
+    from workrail_lint.systems.workrail.solver.search import Solver
 
     if not any(conditions_of(view.program.definition)):
         return None
