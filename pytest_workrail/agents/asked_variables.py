@@ -9,11 +9,18 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pytest_workrail.agents.agent import StepView
+from pytest_workrail.agents.correct import continue_wish
+from pytest_workrail.agents.solving import HOST_ONLY, LIMITS
 from pytest_workrail.engine.protocol.sessions import Program
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.analysis.analysis import analyse
 from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.model.ir import Program as Definition
+from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.solver.expression import Values
+from workrail_lint.systems.workrail.solver.search import Solver
 
 
 class AskedVariable(NamedTuple):
@@ -40,6 +47,45 @@ def asked_variables(program: Program) -> Mapping[str, tuple[AskedVariable, ...]]
                 if asked not in variables:
                     variables.append(asked)
     return {step_id: tuple(variables) for step_id, variables in result.items()}
+
+
+def obedient_context(view: StepView) -> dict[str, Json] | None:
+    """Return the unset variables that the prompt of the pending step asks for, with values from what the prompts say.
+
+    Of these values the first is taken with which a step or a loop can run that waits for the variable, in the order of
+    the workflow; where none waits, the first one.
+    """
+    own = view.loop.loop_condition if view.loop is not None else None
+    busy = {*view.merged(None), *HOST_ONLY, *(() if own is None else variables_of(own))}
+    asked = {each.name: each for each in asked_variables(view.program).get(view.step_id, ()) if each.name not in busy}
+    chosen: dict[str, Json] = {}
+    limits = {name: Values(each.values, True, True) for name, each in asked.items() if each.values}
+    solver = Solver((), {**LIMITS, **limits})
+    for condition, wanted in _waiting(view.program.definition) if asked else ():
+        names = variables_of(condition)
+        if names & (asked.keys() - chosen.keys()):
+            context = view.merged(chosen)
+            kept = (names | context.keys()) - (asked.keys() - chosen.keys())
+            change = solver.solve([(condition, wanted)], context, {}, kept).change
+            chosen |= {name: value for name, value in (change or {}).items() if name in asked}
+    chosen |= {name: each.values[0] for name, each in asked.items() if each.values and name not in chosen}
+    return chosen or None
+
+
+def _waiting(program: Definition) -> Iterator[tuple[Condition, bool]]:
+    """Yield the conditions under which steps and loops run, in the order of the workflow, as they have to come out."""
+    for step in program.all_steps:
+        if step.run_condition is not None:
+            yield step.run_condition, True
+        if step.type == "loop" and step.loop_condition is not None:
+            condition, wanted = continue_wish(step, True)
+            if condition is not None:
+                yield condition, wanted
+
+
+def variables_of(condition: Condition) -> set[str]:
+    """Return the names that a condition reads."""
+    return {each.var for each in condition.nested() if each.var is not None}
 
 
 def _definition(ir: Mapping[str, Any]) -> dict[str, Any]:

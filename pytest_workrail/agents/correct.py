@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop, Submit
-from pytest_workrail.agents.asked_variables import asked_variables
 from pytest_workrail.agents.values import fitting_notes, smallest
 from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
@@ -45,7 +44,7 @@ from workrail_lint.systems.workrail.model.ir import (
     ItemsSource,
     LoopArtifact,
     LoopCondition,
-    Program,
+    ProgramStep,
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
@@ -417,53 +416,19 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
             return isinstance(error, MissingContext | LoopVariableUnset)
 
 
-def obedient_context(view: StepView) -> dict[str, Json] | None:
-    """Return the unset variables that the prompt of the pending step asks for, with values from what the prompts say.
-
-    Of these values the first is taken with which a step or a loop can run that waits for the variable, in the order of
-    the workflow; where none waits, the first one.
-    """
-    by_prompt = asked_variables(view.program).get(view.step_id, ())
-    if not by_prompt:
+def _asked_for(view: StepView) -> dict[str, Json] | None:
+    """Return the variables that the prompt of the pending step asks for, if anything may wait for one."""
+    if not any(_has_condition(step) for step in view.program.definition.all_steps):
         return None
-    # Few prompts ask for variables.
-    from pytest_workrail.agents.solving import HOST_ONLY, LIMITS, conditions_of
-    from workrail_lint.systems.workrail.solver.expression import Values
-    from workrail_lint.systems.workrail.solver.search import Solver
+    from pytest_workrail.agents.asked_variables import obedient_context  # it analyses the workflow
 
-    if not any(conditions_of(view.program.definition)):
-        return None
-    own = view.loop.loop_condition if view.loop is not None else None
-    busy = {*view.merged(None), *HOST_ONLY, *(() if own is None else variables_of(own))}
-    asked = {each.name: each for each in by_prompt if each.name not in busy}
-    chosen: dict[str, Json] = {}
-    limits = {name: Values(each.values, True, True) for name, each in asked.items() if each.values}
-    solver = Solver((), {**LIMITS, **limits})
-    for condition, wanted in _waiting(view.program.definition) if asked else ():
-        names = variables_of(condition)
-        if names & (asked.keys() - chosen.keys()):
-            context = view.merged(chosen)
-            kept = (names | context.keys()) - (asked.keys() - chosen.keys())
-            change = solver.solve([(condition, wanted)], context, {}, kept).change
-            chosen |= {name: value for name, value in (change or {}).items() if name in asked}
-    chosen |= {name: each.values[0] for name, each in asked.items() if each.values and name not in chosen}
-    return chosen or None
+    return obedient_context(view)
 
 
-def _waiting(program: Program) -> Iterator[tuple[Condition, bool]]:
-    """Yield the conditions under which steps and loops run, in the order of the workflow, as they have to come out."""
-    for step in program.all_steps:
-        if step.run_condition is not None:
-            yield step.run_condition, True
-        if step.type == "loop" and step.loop_condition is not None:
-            condition, wanted = continue_wish(step, True)
-            if condition is not None:
-                yield condition, wanted
-
-
-def variables_of(condition: Condition) -> set[str]:
-    """Return the names that a condition reads."""
-    return {each.var for each in condition.nested() if each.var is not None}
+def _has_condition(step: ProgramStep) -> bool:
+    if step.run_condition is not None or step.confirmation_condition is not None:
+        return True
+    return step.loop_condition is not None if step.type == "loop" else bool(step.fragments)
 
 
 class Auto(Agent):
@@ -487,4 +452,4 @@ class Auto(Agent):
         if view.refusal is not None and self._answered == place:
             return Stop("The smallest valid answer was refused.")
         self._answered = place
-        return correct_answer(view, obedient_context(view) if self.obeys_prompts else None)
+        return correct_answer(view, _asked_for(view) if self.obeys_prompts else None)
