@@ -20,6 +20,8 @@ COMMANDS = {
     "canonical": "print the canonical bytes of a JSON file, or their hash",
     "lock": "pin the hashes of all workflows, or verify them",
     "diff": "show how the behaviour of a workflow changed",
+    "semver": "say which part of a workflow's version must rise for what changed",
+    "docs": "write one Markdown page for each workflow",
     "format": "format workflow files in one style",
     "graph": "draw a workflow as a diagram",
     "studio": "write one HTML page that shows a project",

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         raise UsageError(
             f"--name {printable(args.name)}: contains bytes that are not valid in the encoding of this system"
         )
-    files = scaffold.files(args.id, args.name)
+    files = scaffold.files(args.id, args.name, args.profile)
     if config_file(args.directory) == os.path.join(args.directory, SHARED_FILE):
         # Our own file would hide the settings in the project's pyproject.toml.
         files = [file._replace(path=SHARED_FILE) if file.path == OWN_FILE else file for file in files]
@@ -72,6 +72,12 @@ def parser() -> Parser:
         choices=(*scaffold.CI_SERVICES, "none"),
         default="github",
         help="the service that the CI job is for (default: github)",
+    )
+    result.add_argument(
+        "--profile",
+        choices=("reference", "locked"),
+        default="reference",
+        help="how runs of the project behave: as on the public engine, or as designed (default: reference)",
     )
     result.add_argument(
         "--generate",

@@ -45,13 +45,15 @@ class NewFile(NamedTuple):
     purpose: str
 
 
-def files(ident: str, name: str) -> list[NewFile]:
+def files(ident: str, name: str, profile: str = "reference") -> list[NewFile]:
     """The workflow, its test, and what makes people and machines check them."""
     stem = ident.partition(".")[2]
     return [
         NewFile(workflow_path(ident), _json(_workflow(ident, name)), "the workflow: three steps, one of them a loop"),
-        NewFile(scenario_path(ident), _json(_scenario(stem)), "a test: runs the workflow with a simulated agent"),
-        NewFile("workrail-lint.toml", _CONFIG, "settings: what is checked, and how"),
+        NewFile(
+            scenario_path(ident), _json(_scenario(stem, profile)), "a test: runs the workflow with a simulated agent"
+        ),
+        NewFile("workrail-lint.toml", _CONFIG + _PROFILE_SETTINGS[profile], "settings: what is checked, and how"),
         NewFile(".pre-commit-config.yaml", _HOOKS, "checks the workflows at every commit"),
         NewFile(".gitignore", _IGNORED, "keeps golden changes that wait for a decision out of git"),
         NewFile(
@@ -144,10 +146,10 @@ def _workflow(ident: str, name: str) -> dict[str, Any]:
     }
 
 
-def _scenario(stem: str) -> dict[str, Any]:
+def _scenario(stem: str, profile: str) -> dict[str, Any]:
     return {
         "workflow": f"../workflows/{stem}.json",
-        "profile": "reference",
+        "profile": profile,
         "mode": "guided",
         "agent": {"kind": "auto"},
         "expect": {"status": "complete"},
@@ -165,6 +167,15 @@ exclude = []
 # catalog = "catalog.json"          # builtins of your engine: workrail-lint catalog import DIR
 # routines = "workflows/routines"   # the project's own templates
 """
+
+_PROFILE_SETTINGS = {
+    "reference": "",
+    "locked": """\
+# Runs behave as the design says, and workflows may be written in its form, which the public engine rejects.
+profile = "locked"
+target = "ir"
+""",
+}
 
 _HOOKS = """\
 repos:

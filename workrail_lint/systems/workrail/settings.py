@@ -12,7 +12,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity, unreadable
-from workrail_lint.systems.base import RunSettings
+from workrail_lint.systems.results import RunSettings
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog

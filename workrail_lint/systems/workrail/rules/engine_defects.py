@@ -166,30 +166,6 @@ class EngineLongIssue(EngineDefectRule):
         yield Example(demanding("Name every risk. " * 40), demanding("Name every risk."))
 
 
-class EngineLongEcho(EngineDefectRule):
-    code = "KD105"
-    name = "engine-echo-too-long"
-    severity = Severity.INFO
-    default_on = False  # true of every workflow with a contract or an assessment
-    summary = "A step takes values of a closed set, and the public engine stores a wrong one in full."
-    why = (
-        "A wrong value is repeated in the recorded issue. With more than 512 bytes it makes the session unreadable; "
-        "with more than 4096 the call fails. List the allowed values in the prompt."
-    )
-    needs = frozenset({"outputContract", "assessmentRefs"})
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for each in workflow.all_steps:
-            member = "outputContract" if each.contract is not None else "assessmentRefs"
-            if each.raw.get(member):
-                what = f"a wrong value of more than {_ISSUE_BYTES} bytes can make the session unreadable"
-                report(each.at(member), f"{label(each)}: {what}; list the allowed values in the prompt")
-                return
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(workflow(step(), loop(decision())), workflow())
-
-
 class EngineFirstPrompt(EngineDefectRule):
     code = "KD012"
     name = "engine-first-prompt-unset"
