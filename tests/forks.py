@@ -3,14 +3,18 @@ from one that has already imported everything. Starting them anew takes ten time
 
     shared().run(["workrail-lint", "check", "."], cwd=folder, env=environment) -> (exit code, output)
     shared().answer(["workrail-test", "serve"], cwd=folder, given=b"...") -> a program that reads its input to the end
+    shared().start(["workrail-test", "serve"], cwd=folder) -> a program to talk to, used as `subprocess.Popen` is
+    shared().relay(["workrail-lint", "server"], cwd=folder) -> a command by which a client can start it
 
-What depends on how an interpreter starts (hash seed, encodings, what is imported) needs a real process. Run as a
-program, this file is the server: it reads one JSON request per line and answers with the exit code.
+What depends on how an interpreter starts or ends (hash seed, encodings, what is imported) needs a real process. Run as
+a program, this file is the server: it reads one JSON request per line and answers with the exit code. The workers of
+xdist are forked too, from a second server that pytest leaves behind before it begins.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import gc
 import json
@@ -21,32 +25,34 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module, invalidate_caches
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Self
 
 import pytest
 
 PROGRAMS = ("workrail-lint", "workrail-test", "pytest", "python")
 SECONDS = 120
+# Of a folder with two pipes; a shell takes the input from what it starts in the background unless told otherwise.
+_RELAY = 'exec 3<&0 4>"$0/0" 5<"$0/1"; rm -r "$0"; cat <&3 >&4 2>/dev/null 5<&- & exec cat <&5 3<&- 4>&-'
 
 
 class Forks:
-    """The client: one server for all tests of a worker."""
+    """The client of a server."""
 
-    def __init__(self) -> None:
-        self._output = tempfile.NamedTemporaryFile(prefix="forks-")  # noqa: SIM115  (closed by close)
-        environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONIOENCODING": "utf-8"}
-        self._server = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+    def __init__(self, requests: IO[str], answers: IO[str]) -> None:
+        self._requests = requests
+        self._answers = answers
+        self._turn = threading.Lock()
 
     def run(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str]:
         """Run a program; return its exit code (negative for a signal) and what it wrote to both of its streams."""
-        code = self._ask(command, cwd, env, {"1": self._output.name})
-        return code, Path(self._output.name).read_text(encoding="utf-8")
+        with tempfile.NamedTemporaryFile(prefix="forks-") as output:
+            code = self._fork(command, cwd, env, {"1": output.name})
+            return code, Path(output.name).read_text(encoding="utf-8")
 
     def answer(self, command: Sequence[str], cwd: Path, given: bytes) -> subprocess.CompletedProcess[bytes]:
         """Run a program that reads `given` as its input; return what it wrote to each stream, as `subprocess` does."""
@@ -54,28 +60,105 @@ class Forks:
             streams = {number: Path(folder, number) for number in "012"}
             for number, path in streams.items():
                 path.write_bytes(given if number == "0" else b"")
-            code = self._ask(command, cwd, os.environ, {number: str(path) for number, path in streams.items()})
+            code = self._fork(command, cwd, os.environ, {number: str(path) for number, path in streams.items()})
             return subprocess.CompletedProcess(command, code, streams["1"].read_bytes(), streams["2"].read_bytes())
 
-    def _ask(self, command: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Mapping[str, str]) -> int:
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
-        request = {"command": list(command), "cwd": str(cwd), "env": dict(env), "streams": dict(streams)}
-        self._server.stdin.write(json.dumps(request) + "\n")
-        self._server.stdin.flush()
-        return int(self._server.stdout.readline())
+    def start(self, command: Sequence[str], cwd: Path, streams: str = "012") -> Program:
+        """Start a program with pipes for some of its streams; it keeps the others of the server."""
+        with tempfile.TemporaryDirectory(prefix="forks-") as folder:
+            pipes = {number: str(Path(folder, number)) if number in streams else "" for number in "012"}
+            for number in streams:
+                os.mkfifo(pipes[number])
+            process = self._fork(command, cwd, os.environ, pipes, beside=True)
+            # In the order in which the program opens them: each end waits for the other.
+            ends = [open(pipes[number], "rb" if number in "12" else "wb") for number in streams]  # noqa: SIM115
+        return Program(process, self.ended, dict(zip(streams, ends, strict=True)))
 
-    def close(self) -> None:
-        self._server.communicate()
-        self._output.close()
+    def relay(self, command: Sequence[str], cwd: Path) -> list[str]:
+        """Start a program, and return a command that passes on what it reads and writes: for clients that start it."""
+        folder = tempfile.mkdtemp(prefix="forks-")
+        pipes = {"0": f"{folder}/0", "1": f"{folder}/1", "2": ""}
+        for number in "01":
+            os.mkfifo(pipes[number])
+        self._fork(command, cwd, os.environ, pipes, beside=True)
+        return ["sh", "-c", _RELAY, folder]
+
+    def ended(self, process: int) -> int | None:
+        """Return the exit code of a program that was started, or `None` while it runs."""
+        code = self._ask({"ended": process})
+        assert code is None or isinstance(code, int)
+        return code
+
+    def _fork(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        streams: Mapping[str, str],
+        beside: bool = False,
+    ) -> int:
+        request = {"command": list(command), "cwd": str(cwd), "env": dict(env), "streams": dict(streams)}
+        return int(self._ask({"fork": request, "beside": beside}))
+
+    def _ask(self, request: dict[str, Any]) -> Any:
+        with self._turn:
+            self._requests.write(json.dumps(request) + "\n")
+            self._requests.flush()
+            return json.loads(self._answers.readline())
+
+
+class Program:
+    """A program that runs beside the test."""
+
+    def __init__(self, pid: int, ended: Callable[[int], int | None], streams: Mapping[str, IO[bytes]]) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin, self.stdout, self.stderr = (streams.get(number) for number in "012")
+        self._ended = ended
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.kill()
+        self.wait()
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = self._ended(self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float = SECONDS) -> int:
+        end = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(0.002)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 @functools.cache
 def shared() -> Forks:
-    """Return the server of this process, started when the first test needs it."""
-    forks = Forks()
-    atexit.register(forks.close)
-    return forks
+    """Return the client of one server for all tests of a worker, started when the first test needs it."""
+    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONIOENCODING": "utf-8"}
+    server = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    atexit.register(server.communicate)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    return Forks(server.stdin, server.stdout)
 
 
 def shell(command: str, cwd: Path, env: Mapping[str, str], programs: Sequence[str] = PROGRAMS) -> tuple[int, str]:
@@ -137,24 +220,49 @@ def _serve() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # as in conftest.py
-    for line in sys.stdin:
+    _answer(sys.stdin, sys.stdout)
+
+
+def _answer(requests: IO[str], answers: IO[str]) -> None:
+    """Answer requests until there are no more, and every program that was started has ended."""
+    beside: dict[int, int | None] = {}
+    for line in requests:
         request = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            _become(**request)
-        sys.stdout.write(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n")
-        sys.stdout.flush()
+        beside.update({process: _code(process, os.WNOHANG) for process, code in beside.items() if code is None})
+        if "ended" in request:
+            answer = beside[request["ended"]]
+        else:
+            answer = os.fork()
+            if answer == 0:
+                signal.alarm(0 if request["beside"] else SECONDS)
+                _become(**request["fork"])
+            if request["beside"]:
+                beside[answer] = None
+            else:
+                answer = _code(answer, 0)
+        answers.write(f"{json.dumps(answer)}\n")
+        answers.flush()
+    for process, code in beside.items():
+        if code is None:
+            os.waitpid(process, 0)
+
+
+def _code(process: int, options: int) -> int | None:
+    ended, status = os.waitpid(process, options)
+    return os.waitstatus_to_exitcode(status) if ended else None
 
 
 def _become(command: list[str], cwd: str, env: dict[str, str], streams: dict[str, str]) -> None:
     """Turn this process into the program, and end with it."""
     code = 70
     try:
-        signal.alarm(SECONDS)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.dup2(os.open(streams.get("0", os.devnull), os.O_RDONLY), 0)
-        os.dup2(os.open(streams["1"], os.O_WRONLY | os.O_TRUNC), 1)
-        os.dup2(os.open(streams["2"], os.O_WRONLY) if "2" in streams else 1, 2)
+        if streams.setdefault("0", os.devnull):
+            os.dup2(os.open(streams["0"], os.O_RDONLY), 0)
+        if streams["1"]:
+            os.dup2(os.open(streams["1"], os.O_WRONLY | os.O_TRUNC), 1)
+        if streams.get("2", "1"):
+            os.dup2(os.open(streams["2"], os.O_WRONLY) if "2" in streams else 1, 2)
         sys.stdin, sys.stdout, sys.stderr = (
             open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  (for the whole process)
             for number, mode in ((0, "r"), (1, "w"), (2, "w"))
@@ -206,11 +314,48 @@ def _test() -> int:
 
 
 def _pytest() -> int:
+    if {"-n", "--tx"} & set(sys.argv):
+        with _forked_workers():
+            return int(pytest.main())
     return int(pytest.main())
 
 
+@contextlib.contextmanager
+def _forked_workers() -> Iterator[None]:
+    """Let xdist start its workers from a server that is forked now, before pytest has done anything."""
+    import execnet.gateway_io
+
+    (there, requests), (answers, back) = os.pipe(), os.pipe()
+    server = os.fork()
+    if server == 0:
+        os.close(requests)
+        _answer(open(there), open(back, "w"))  # noqa: SIM115  (for the whole process)
+        os._exit(0)
+    os.close(there)
+    os.close(back)
+    stream = open(requests, "w")  # noqa: SIM115
+    forks = Forks(stream, open(answers))  # noqa: SIM115
+
+    master = execnet.gateway_io.Popen2IOMaster
+
+    class Worker(master):
+        def __init__(self, command: list[str], execmodel: Any) -> None:
+            self.popen = forks.start(["python", *command[command.index("-c") :]], Path.cwd(), streams="01")
+            super(master, self).__init__(self.popen.stdin, self.popen.stdout, execmodel)
+
+    execnet.gateway_io.Popen2IOMaster = Worker
+    yield
+    stream.close()
+    os.waitpid(server, 0)
+
+
 def _python() -> None:
-    if sys.argv[1] == "-m":
+    if sys.argv[1] == "-c":
+        sys.path.insert(0, "")
+        code = sys.argv[2]
+        del sys.argv[1:3]
+        exec(code, {"__name__": "__main__"})
+    elif sys.argv[1] == "-m":
         sys.path.insert(0, os.getcwd())
         del sys.argv[:2]
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,6 +1,6 @@
 """The automatic agent: the smallest valid answer to a step, and the context that a run has to start with.
 
-As few variables as possible are set, to plain values.
+It sets the variables that a prompt asks for, and of others as few as possible, to plain values.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from workrail_lint.systems.workrail.model.ir import (
     ItemsSource,
     LoopArtifact,
     LoopCondition,
+    ProgramStep,
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
@@ -81,9 +82,9 @@ def solve_all(
     return agent_solver().solve(wishes, context, shadowed, kept).change
 
 
-def correct_answer(view: StepView) -> Submit:
-    """Return the smallest answer to the pending step that the engine accepts."""
-    answer = with_next_step_needs(view, Submit(notes_of(view), artifacts_of(view)))
+def correct_answer(view: StepView, context: dict[str, Json] | None = None) -> Submit:
+    """Return the smallest answer to the pending step that the engine accepts; `context` is set with it in any case."""
+    answer = with_next_step_needs(view, Submit(notes_of(view, context), artifacts_of(view), context))
     # What was set for a loop can decide which of the criteria apply.
     return replace(answer, notes=notes_of(view, answer.context)) if answer.context else answer
 
@@ -415,10 +416,27 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
             return isinstance(error, MissingContext | LoopVariableUnset)
 
 
+def _asked_for(view: StepView) -> dict[str, Json] | None:
+    """Return the variables that the prompt of the pending step asks for, if anything may wait for one."""
+    if not any(_has_condition(step) for step in view.program.definition.all_steps):
+        return None
+    from pytest_workrail.agents.asked_variables import obedient_context  # it analyses the workflow
+
+    return obedient_context(view)
+
+
+def _has_condition(step: ProgramStep) -> bool:
+    if step.run_condition is not None or step.confirmation_condition is not None:
+        return True
+    return step.loop_condition is not None if step.type == "loop" else bool(step.fragments)
+
+
 class Auto(Agent):
-    """Submits the smallest valid answer to every step."""
+    """Submits the smallest valid answer to every step, and sets the variables that its prompt asks for."""
 
     kind = "auto"
+    # Whether it sets a variable at the step whose prompt asks for it; else only where the run can't go on without.
+    obeys_prompts = True
 
     def __init__(self) -> None:
         self._answered: tuple[str, int] | None = None
@@ -434,4 +452,4 @@ class Auto(Agent):
         if view.refusal is not None and self._answered == place:
             return Stop("The smallest valid answer was refused.")
         self._answered = place
-        return correct_answer(view)
+        return correct_answer(view, _asked_for(view) if self.obeys_prompts else None)

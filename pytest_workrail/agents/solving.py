@@ -10,9 +10,9 @@ from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.expression import Values
 from workrail_lint.systems.workrail.solver.search import Solver
 
-_HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
+HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
 # What an agent may give a variable: some are the host's, and one takes only certain words.
-LIMITS = {**dict.fromkeys(_HOST_ONLY, Values((), True, True)), "metrics_outcome": Values(METRICS_OUTCOMES, True, True)}
+LIMITS = {**dict.fromkeys(HOST_ONLY, Values((), True, True)), "metrics_outcome": Values(METRICS_OUTCOMES, True, True)}
 
 
 def agent_solver(conditions: Iterable[Condition | None] = ()) -> Solver:

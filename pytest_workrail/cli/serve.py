@@ -18,6 +18,7 @@ from pytest_workrail.engine.store.memory import in_memory
 from pytest_workrail.explore.generation import generated_for
 from pytest_workrail.mcp.tools import AuthoringTools, EngineTools
 from pytest_workrail.mcp.workspace import DiskWorkspace
+from pytest_workrail.run.project import project_profile
 from pytest_workrail.sessions.recording import LiveRecorder
 from pytest_workrail.sessions.versions import Version, versions_below
 from workrail_lint.base.result import Err
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
         return OK
     if find_spec("mcp") is None:
         raise UsageError("serve needs the MCP SDK: pip install 'workrail-lint[mcp]'")
+    args.profile = args.profile or project_profile(os.curdir)
     if not args.authoring:
         return _serve_engine(args)
     if args.paths or args.data is not None or args.record is not None:
@@ -53,8 +55,7 @@ def parser() -> Parser:
     parser.add_argument(
         "--profile",
         choices=list(PROFILES),
-        default="reference",
-        help="how the engine behaves: as the public one does, or as designed (default: reference)",
+        help="how the engine behaves: as the public one does, or as designed (default: the project's, else reference)",
     )
     parser.add_argument(
         "--data", metavar="DIR", help="keep sessions in this folder (default: in memory, until the client leaves)"

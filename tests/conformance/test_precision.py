@@ -19,15 +19,16 @@ def test_the_page_is_made_from_the_labels() -> None:
     assert sorted(LABELS) == LABELS
 
 
-def test_few_findings_are_false_and_no_error_is() -> None:
+def test_few_findings_are_false_and_none_that_is_shown() -> None:
     false = [label for label in LABELS if label.label == "false"]
-    assert len(false) <= 0.03 * len(LABELS)
-    assert not any(label.severity == "error" for label in false)
+    assert len(false) <= 0.01 * len(LABELS)
+    assert not any(label.severity != "info" for label in false)
 
 
 def test_what_is_shown_is_useful() -> None:
     shown = [label for label in LABELS if label.severity != "info"]
     assert sum(label.label == "useful" for label in shown) >= 0.9 * len(shown)
+    assert sum(label.label in ("useful", "minor") for label in shown) >= 0.97 * len(shown)
 
 
 @requires_oracle
@@ -43,4 +44,4 @@ def test_every_finding_has_its_label() -> None:
     assert found - labelled == Counter()
     assert labelled - found == Counter()
     shown = Counter(f.path for f in findings if f.severity.value != "info")
-    assert sorted(shown[file] for file in read)[len(read) // 2] <= 2
+    assert sorted(shown[file] for file in read)[len(read) // 2] <= 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from covered import step, workflow
+from forks import run_pytest
 
 FORKED = workflow(
     step("look"), step("mend", runCondition={"var": "broken", "equals": True}), step("tell", notesOptional=False)
@@ -36,6 +37,10 @@ class CovProject:
 
     def run(self, *options: str) -> pytest.RunResult:
         return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--workrail-cov-json=cov.json", *options)
+
+    def run_apart(self, *options: str) -> pytest.RunResult:
+        """The same in a process of its own, from which workers of xdist start at once."""
+        return run_pytest(self.pytester, "-p", "no:cacheprovider", "--workrail-cov-json=cov.json", *options)
 
     @property
     def report(self) -> dict[str, Any]:

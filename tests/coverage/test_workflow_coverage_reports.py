@@ -223,8 +223,8 @@ def test_several_processes_come_to_the_same(project: CovProject) -> None:
     project.scenario("other", workflow="workflows/other.json", profile="locked")
     project.scenario("wrong", expect={"status": "blocked"}, mode="full_auto_never_stop")
     seen = set()
-    for options in ([], [], ["-n", "2", "-p", "xdist"]):
-        project.run(*options).assert_outcomes(passed=5, failed=1)
+    for run, options in ((project.run, []), (project.run, []), (project.run_apart, ["-n", "2"])):
+        run(*options).assert_outcomes(passed=5, failed=1)
         seen.add((project.path / "cov.json").read_bytes())
     assert len(seen) == 1
 

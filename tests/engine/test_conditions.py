@@ -124,7 +124,7 @@ def test_deep_combination_costs_no_stack() -> None:
 
 
 def test_a_pattern_that_takes_too_long_makes_the_condition_false(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workrail_lint.base.ecma_regex.DEFAULT_TIMEOUT", 0.02)
+    monkeypatch.setattr("pytest_workrail.engine.core.conditions.DEFAULT_TIMEOUT", 0.02)
     endless = {"var": "a", "matches": "^(?:a|a|aa)+$"}
     context = {"a": "a" * 60 + "!"}
     assert not evaluate(endless, context)

@@ -37,7 +37,8 @@ _NAMES = re.compile(r"\b(?:ct|ck|st)_[A-Za-z0-9_-]{20,}|\bst1[a-z0-9]{20,}|\b(?:
 
 def with_client(arguments: list[str], talk: Callable[[Client], Awaitable[None]], mode: str = "auto") -> None:
     """Start the server and let a client of the official SDK talk to it."""
-    parameters = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *arguments], cwd=ROOT)
+    command = forks.shared().relay(["workrail-test", "serve", *arguments], ROOT)
+    parameters = StdioServerParameters(command=command[0], args=command[1:], cwd=ROOT)
 
     async def connected() -> None:
         with anyio.fail_after(60):

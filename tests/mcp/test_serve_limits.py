@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import forks
 import pytest
-from mcp_process import COMMAND, INITIALIZE, ROOT, call, request
+from mcp_process import INITIALIZE, ROOT, call, request
 
 from pytest_workrail.engine.protocol.engine import Engine
 from pytest_workrail.engine.protocol.library import MemoryLibrary
@@ -112,18 +109,6 @@ serve(Tools())
 """
 
 
-@contextmanager
-def served(command: list[str]) -> Iterator[Any]:
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe)
-    try:
-        assert process.stdin is not None
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def send(process: Any, *messages: dict[str, Any]) -> None:
     process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
     process.stdin.flush()
@@ -141,7 +126,7 @@ def send(process: Any, *messages: dict[str, Any]) -> None:
     ],
 )
 def test_a_signal_ends_the_server_at_any_time(number: signal.Signals, seconds: float | None, said: list[str]) -> None:
-    with served([sys.executable, "-c", _BUSY]) as process:
+    with forks.shared().start(["python", "-c", _BUSY], ROOT) as process:
         send(process, request(1, "initialize", INITIALIZE))
         assert json.loads(process.stdout.readline())["id"] == 1
         if seconds is not None:
@@ -162,7 +147,7 @@ def test_a_signal_during_a_bad_pattern(tmp_path: Path) -> None:
     path = tmp_path / "workflows" / "endless.json"
     path.parent.mkdir()
     path.write_text(json.dumps(WORKFLOWS["patterns"]), encoding="utf-8")
-    with served([*COMMAND, str(path), "--data", str(tmp_path / "data")]) as process:
+    with forks.shared().start(["workrail-test", "serve", str(path), "--data", str(tmp_path / "data")], ROOT) as process:
         send(process, request(1, "initialize", INITIALIZE), {"jsonrpc": "2.0", "method": "notifications/initialized"})
         send(process, call(2, "start_workflow", {"workflowId": "demo.endless", "workspacePath": "/w", "goal": "g"}))
         answers = [json.loads(process.stdout.readline()) for _ in range(2)]

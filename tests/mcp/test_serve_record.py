@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
-from mcp_process import COMMAND, INITIALIZE, NOTES, START, WORKFLOW, call, request, spoken
+import forks
+from mcp_process import INITIALIZE, NOTES, START, WORKFLOW, call, request, spoken
 
 from pytest_workrail.cli import main
 from pytest_workrail.engine.core.profiles import ProfileName
@@ -106,8 +106,8 @@ def test_what_a_client_leaves_open_is_recorded_and_the_data_folder_gives_the_sam
 
 def test_a_client_that_stops_reading_loses_nothing(tmp_path: Path) -> None:
     """It has closed its end of stdout and keeps stdin open: the server ends by itself and writes what it has."""
-    command = [*COMMAND, str(WORKFLOW), "--record", str(tmp_path / "out")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+    command = ["workrail-test", "serve", str(WORKFLOW), "--record", str(tmp_path / "out")]
+    with forks.shared().start(command, tmp_path) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         assert server.stderr is not None

@@ -67,7 +67,7 @@ def test_the_last_failures_again(project: Project) -> None:
 def test_in_parallel(project: Project, workers: str) -> None:
     for number in range(6):
         project.scenario(f"case-{number}", **({"expect": {"status": "blocked"}} if number == 3 else {}))
-    result = project.run("-n", workers, "-p", "xdist")
+    result = project.run_apart("-n", workers)
     result.assert_outcomes(passed=5, failed=1)
     result.stdout.fnmatch_lines(["*scenarios/case-3.scenario.json:*: status: expected blocked, found complete*"])
 

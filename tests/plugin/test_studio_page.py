@@ -29,7 +29,7 @@ def _page(project: Project) -> dict[str, Any]:
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_page_with_coverage_and_runs_in_one_go(pytester: pytest.Pytester, workers: int) -> None:
     project = _project(pytester)
-    result = project.run("-n", str(workers), "scenarios", "--workrail-html=page.html")
+    result = project.run_apart("-n", str(workers), "scenarios", "--workrail-html=page.html")
     result.assert_outcomes(passed=2)
     data = _page(project)
     (workflow,) = data["workflows"]

@@ -1,14 +1,14 @@
-"""An editor for tests: pygls' own client, connected to a real server process, used from plain functions."""
+"""An editor for tests: pygls' own client, connected to a server process, used from plain functions."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+import forks
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
@@ -54,7 +54,7 @@ class Editor:
 
         general = lsp.GeneralClientCapabilities(position_encodings=[encoding]) if encoding else None
         capabilities = lsp.ClientCapabilities(general=general)
-        self._run(self.client.start_io(sys.executable, "-m", "workrail_lint", "server", cwd=str(folder)))
+        self._run(self.client.start_io(*forks.shared().relay(["workrail-lint", "server"], folder)))
         self.capabilities = self._run(
             self.client.initialize_async(lsp.InitializeParams(capabilities, root_uri=folder.as_uri()))
         ).capabilities
@@ -65,12 +65,6 @@ class Editor:
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
-
-    @property
-    def pid(self) -> int:
-        server = self.client._server
-        assert server is not None
-        return server.pid
 
     def stop(self) -> None:
         self._run(self.client.shutdown_async(None))

@@ -25,6 +25,7 @@ from workrail_lint.systems.workrail.compiler.compiled import (
     run_passes,
 )
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
+from workrail_lint.systems.workrail.engines.judging import release_findings, still_refused
 from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
 from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.project_bindings import project_overrides
@@ -121,9 +122,13 @@ def _check_definition(
     # What normalization already refused, the schema would only say again.
     is_known = known is not None and known.raw is definition
     everywhere = [] if is_known else workflow_validator().violations(definition)
+    refused_there = everywhere
+    release = settings.release if settings.engine else None
+    if release is not None:
+        refused_there = still_refused(release, definition, everywhere)
     violations = [
         violation
-        for violation in everywhere
+        for violation in refused_there
         if not normalized.is_refused(normalized.pointer_map(violation.pointer))
         and not (settings.pinned and _is_expanded_id(violation))
     ]
@@ -142,6 +147,8 @@ def _check_definition(
     findings += structural_findings(model)
     compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path, is_valid=not everywhere)
     findings = _without_repeats(findings + errors + start_findings(model))
+    if release is not None:
+        findings = release_findings(release, model, everywhere, findings)
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
     if not refused and not any(_prevents_compiling(finding) for finding in findings):
@@ -199,8 +206,8 @@ def _compile(
     is_valid: bool,
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
     overrides = project_overrides(settings.bindings, model.id)
-    passed = run_passes(model, settings.catalog, overrides, nodes)
-    errors = compile_errors(model, settings.catalog, overrides, passed) if settings.engine else []
+    passed = run_passes(model, settings.catalog, overrides, nodes, release=settings.release)
+    errors = compile_errors(model, settings.catalog, overrides, passed, settings.release) if settings.engine else []
     result = compile_definition(
         model,
         settings.catalog,
@@ -211,6 +218,7 @@ def _compile(
         find_engine_errors=lambda: engine_errors(document, path, settings, model if is_valid else None),
         plain_source=lambda: document.is_plain,
         passed=passed,
+        release=settings.release,
     )
     if isinstance(result, Ok):
         return result.value, errors + result.value.remarks

@@ -11,6 +11,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.rules.ruleset import LazyRules
 from workrail_lint.systems.workrail.check import CheckedDocument
 from workrail_lint.systems.workrail.compat import Normalized
+from workrail_lint.systems.workrail.engines.judging import advice_for_later
 from workrail_lint.systems.workrail.identity import source_kind_of
 from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.rules import RULES
@@ -66,7 +67,10 @@ class Linter:
             info = RULES.by_name.get(finding.name)  # none for a construct of the design form, and for a plugin's rule
             if finding.fix is None and info is not None and info.mends:
                 finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
-        chosen = self._rules.for_document(facts_of(workflow), text_index(workflow).has)
+        facts = facts_of(workflow)
+        if settings.release is not None:
+            facts -= advice_for_later(settings.release)
+        chosen = self._rules.for_document(facts, text_index(workflow).has)
         from_rules = run_rules(chosen, workflow)
         self.consulted = workflow.consulted
         self.mentions = [

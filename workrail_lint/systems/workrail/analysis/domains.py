@@ -37,15 +37,15 @@ BOOLEAN, NUMBER, LIST, ONE_OF, ALTERNATIVES, BULLETS, VALUE = (
 _QUOTES = "`'\"*_"
 _IN_CONTEXT = Pattern(r"[`'\"*_]*(?:\s+in\s+(?:the\s+)?`?context`?)?")
 _LEAD = Pattern(
-    r"\s*(?:\(|:=|:|==?(?!>)|<|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
+    r"\s*(?:\(|:=|:|==?(?!>)|<|[—–]|--?(?=\s)|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
 )
-_LEADING = frozenset("(:=<atimsM")  # what that begins with
+_LEADING = frozenset("(:=<atimsM—–-")  # what that begins with
 _ONE_OF_WORDS = ("one", "either")
 _ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
-_NUMBER_WORDS = ("number", "integer", "count")
-_ARTICLES = ("the", "a", "current", "total")
+_NUMBER_WORDS = ("number", "integer", "count", "length")
+_ARTICLES = ("the", "a", "current", "total", "its")
 # The first characters of the patterns below.
 _BOOLEAN_STARTS, _LIST_STARTS, _NUMBER_STARTS = map(frozenset, ("asbwtf`'\"", "taofcjls", "tacni`'-"))
 _ONE_OF = Pattern(
@@ -58,7 +58,7 @@ _BOOLEAN = Pattern(
     re.IGNORECASE,
 )
 _NUMBER = Pattern(
-    r"(?:(?:the|a|an|current|total)\s+)*(?:(?:number|integer|count)\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
+    r"(?:(?:the|a|an|current|total|its)\s+)*(?:(?:number|integer|count|length)\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
     re.IGNORECASE,
 )
 _LIST = Pattern(
@@ -191,7 +191,9 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
     if first in _BOOLEAN_STARTS and _has(words, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
-        return _TRUE_OR_FALSE
+        listed = _listed(rest, at, ALTERNATIVES, lead) if "or" in words and words.count(",") else None
+        is_mixed = listed is not None and any(isinstance(value, str) for value in listed.values)
+        return listed if is_mixed else _TRUE_OR_FALSE
     if first in _LIST_STARTS and _has(words, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (
