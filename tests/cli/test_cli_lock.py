@@ -458,4 +458,4 @@ def test_a_workflow_more_is_a_few_kilobytes_more(tmp_path: Path, action: str, mo
         assert main(["lock", action.split()[0]]) == 0
         peaks[count] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peaks[80] - peaks[20] < 60 * 8_500
+    assert peaks[80] - peaks[20] < 60 * 10_000

@@ -29,8 +29,9 @@ class Entries(Mapping[str, dict[str, Any]]):
         self.texts = texts
 
     def __getitem__(self, path: str) -> dict[str, Any]:
-        value: dict[str, Any] = read_json(self.texts[path], max_bytes=None).value
-        return value
+        value: Any = read_json(self.texts[path], max_bytes=None).value
+        entry: dict[str, Any] = value  # checked when the file was read
+        return entry
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)

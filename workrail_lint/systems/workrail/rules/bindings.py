@@ -104,7 +104,7 @@ class BindingNoExtensionPoints(BindingRule):
         ]
         if not declared:
             return None
-        if "extensionPoints" in workflow.document.value:
+        if "extensionPoints" in workflow.model.raw:
             return unsafe("declare the slots", Replace("/extensionPoints", declared))
         return unsafe("declare the slots", Insert("", "extensionPoints", None, declared))
 
