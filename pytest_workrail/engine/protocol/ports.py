@@ -109,6 +109,6 @@ class Workspace(Protocol):
 
 
 # Loading one thing; nothing else can be reached through the function.
-LoadSession: TypeAlias = "Callable[[SessionId], Ok[SessionTruth] | Err[StoreError]]"
-LoadSnapshot: TypeAlias = "Callable[[SnapshotRef], Ok[ExecutionSnapshot | None] | Err[ContentError]]"
-LoadWorkflow: TypeAlias = "Callable[[WorkflowHash], Ok[dict[str, Json] | None] | Err[ContentError]]"
+LoadSession: TypeAlias = Callable[[SessionId], Ok[SessionTruth] | Err[StoreError]]
+LoadSnapshot: TypeAlias = Callable[[SnapshotRef], Ok[ExecutionSnapshot | None] | Err[ContentError]]
+LoadWorkflow: TypeAlias = Callable[[WorkflowHash], Ok[dict[str, Json] | None] | Err[ContentError]]
