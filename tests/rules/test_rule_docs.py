@@ -221,7 +221,7 @@ def test_fences_say_what_is_in_them(code: str, fence: str) -> None:
 
 def test_long_prose_beside_an_example_is_named_and_not_shown() -> None:
     (rule,) = [rule for rule in RULES if rule.code == "TC703"]
-    (example,) = rule.examples()
+    example = next(iter(rule.examples()))
     shown, named = shown_files(example)
     assert {path.rpartition("/")[2] for path in named} == {"spec.md", "architecture.md"}
     assert {path.rpartition("/")[2] for path in shown} == {"acceptance.json", "tasks.yaml"}
@@ -230,5 +230,5 @@ def test_long_prose_beside_an_example_is_named_and_not_shown() -> None:
 
 def test_rules_of_all_systems_are_shown() -> None:
     counts = {family: sum(rule.family == family for rule in EVERY) for family in docs.families()}
-    assert (counts["TC"], counts["BC"], counts["CF"]) == (187, 133, 2)
+    assert (counts["TC"], counts["BC"], counts["CF"]) == (81, 72, 2)
     assert all(counts.values())

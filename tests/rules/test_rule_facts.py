@@ -34,7 +34,7 @@ def problems(rule: Rule) -> list[str]:
             found.append(f"{fact} is not a plain sentence: {text!r}")
     if not rule.origin:
         found.append("the origin is missing")
-    if rule.fix_safety not in ("", "safe", "unsafe"):
+    if rule.fix_safety not in ("", "safe", "unsafe", "safe or unsafe"):
         found.append(f"the safety {rule.fix_safety!r} is not known")
     if bool(rule.fix) != bool(rule.fix_safety):
         found.append("a safety needs the text of a fix")

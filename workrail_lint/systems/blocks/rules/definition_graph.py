@@ -258,7 +258,7 @@ class NodeLeadsNowhere(DefinitionRule):
 
 class ExpressionInvalid(DefinitionRule):
     code = "BC315"
-    name = "expression-invalid"
+    name = "expression-not-usable"
     severity = Severity.ERROR
     origin = ENGINES
     summary = "An expression is missing, has invalid syntax, or uses an undeclared variable."

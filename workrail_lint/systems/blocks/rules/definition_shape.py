@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
@@ -36,7 +36,7 @@ _UUID = Pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 class DefinitionRule(BlockRule):
     """A rule about workflow definitions."""
 
-    kinds = (BlockKind.WORKFLOW,)
+    kinds: ClassVar[tuple[BlockKind, ...]] = (BlockKind.WORKFLOW,)
 
 
 class WorkflowDefinitionInvalid(BlockRule):

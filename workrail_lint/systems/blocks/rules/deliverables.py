@@ -157,7 +157,7 @@ class DeliverablesIncomplete(OutputRule):
             return
         kind = deliverables.block_type
         if kind == "plan" and whole.status == "completed":
-            if text_of(deliverables.markdown_document) is None and not deliverables.raw.get("taskList"):
+            if text_of(deliverables.raw.get("markdownDocument")) is None and not deliverables.raw.get("taskList"):
                 report("/deliverables", "the plan has neither a 'markdownDocument' nor a 'taskList'")
         elif kind == "code" and whole.status != "failed" and _lacks(deliverables, "diffSummary"):
             message = "the code deliverables have no 'diffSummary'; say in a sentence or two what changed"

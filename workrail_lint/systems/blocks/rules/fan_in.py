@@ -204,10 +204,8 @@ class LaneOutputs(FanInRule):
             env_path("b"): environment("b", "1"),
         }
         yield Example(fan_in(both[0]), fan_in(*both), path=FAN_IN_PATH, files=files)
-        first, second = lane("a", 1, "a.py"), lane("b", 2, "b.py")
-        files: dict[str, Any] = {WORKFLOW_PATH: lanes("coding", "coding")}
-        good = fan_in(first, second)
-        yield Example(fan_in(second, first), good, good, path=FAN_IN_PATH, files=files)
+        files = {WORKFLOW_PATH: lanes("coding", "coding")}
+        yield Example(fan_in(both[1], both[0]), fan_in(*both), fan_in(*both), path=FAN_IN_PATH, files=files)
 
 
 def _reordered(file: UnitFile, place: dict[str, int]) -> Fix:
@@ -317,7 +315,7 @@ class ConflictWrong(FanInRule):
 
 class ConflictResolution(FanInRule):
     code = "BC506"
-    name = "conflict-resolution"
+    name = "conflict-resolved-wrongly"
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "The lanes, the winner or the resolution of a conflict are not those of its merge strategy."

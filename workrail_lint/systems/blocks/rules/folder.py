@@ -80,7 +80,7 @@ class FolderForeignFile(FolderRule):
     name = "folder-foreign-file"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The output folder has a file that is no output, or a rejected one."
+    summary = "The output folder has a file other than outputs, or a rejected output."
     why = "Only outputs are collected from lanes and read by later blocks; other files are lost or in the way."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
@@ -468,7 +468,7 @@ class RestrictedPath(BlockRule):
             return {"steps": [{**step, "output": output("b"), "detected": ["src/a.py", changed]}]}
 
         yield Example(trace("docs/a.md"), trace("src/a.py"), path=TRACE_PATH)
-        files: dict[str, Any] = {output_path("r"): output("r", "review"), MOUNT_PATH: mount(readOnly=True)}
+        files = {output_path("r"): output("r", "review"), MOUNT_PATH: mount(readOnly=True)}
         bad = output("s", "review", filesModified=["a.py"])
         yield Example(bad, output("s", "review"), path=output_path("s"), files=files)
 

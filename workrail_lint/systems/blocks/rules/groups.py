@@ -87,7 +87,7 @@ class GroupMember(DefinitionRule):
         )
         config = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"}
         choose = control("a", "condition", conditionConfig=config)
-        nodes = (choose, sample_node("b"), sample_node("c"))
+        nodes = [choose, sample_node("b"), sample_node("c")]
         links = [edge("a", "b"), edge("a", "c")]
         yield Example(
             workflow(*nodes, parallelGroups=[group("a", "b")], edges=links),

@@ -206,7 +206,7 @@ class PromptText(DefinitionRule):
     name = "prompt-text"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "A text of a prompt is blank, longer than 4096 characters, or contains NUL."
+    summary = "A part of a prompt is blank, has more than 4096 characters, or contains NUL."
     why = "It is left out of the prompt, so the list is shorter than its author expects."
     fix = "Remove the blank item or the character."
     fix_safety = "safe"

@@ -325,7 +325,7 @@ class OutputPathWrong(OutputRule):
     name = "output-path-wrong"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A listed path is not relative to the workspace, is listed twice, or lies in the output folder."
+    summary = "A listed path is not relative to the workspace, is listed twice, or is in the output folder."
     why = (
         "Paths are compared as strings to find conflicts between lanes, and joined to the workspace when files "
         "are merged: a path that is absolute or leaves the workspace is missed, or touches files that it must "

@@ -195,13 +195,12 @@ class EnvRunMismatch(EnvironmentRule):
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
         yield Example(environment(EXECUTION_ID="run-2"), environment(), path=env_path("plan"), files=files)
-        flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
-        yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_ENV_FILE, files=flow)
-        files: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        files = {WORKFLOW_PATH: workflow()}
+        yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_ENV_FILE, files=files)
         yield Example(environment(step="2"), environment(), path=_ENV_FILE, files=files)
-        files: dict[str, Any] = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
+        files = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
         yield Example(environment(previous="plan"), environment(), path=_ENV_FILE, files=files)
-        files: dict[str, Any] = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
+        files = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
         yield Example(environment(), environment(FILE_RESTRICTIONS='["src/**"]'), path=_ENV_FILE, files=files)
 
 

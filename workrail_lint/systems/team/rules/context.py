@@ -105,7 +105,7 @@ class ContextFilePlace(TeamRule):
     name = "context-file-place"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A context file is named without its session folder, or lies outside of it."
+    summary = "A context file is named without its session folder, or is outside of it."
     why = "Agents open paths from the repository root, so the file is not found or belongs to older work."
     fix = "Prefix the path with the session folder, unless it names another session."
     fix_safety = "safe"

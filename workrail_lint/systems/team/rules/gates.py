@@ -317,7 +317,7 @@ _NAME = "approve-design-history.jsonl"
 
 class HistoryLineInvalid(ShapeRule):
     code = "TC602"
-    name = "history-line-invalid"
+    name = "history-invalid"
     severity = Severity.ERROR
     origin = FIXED
     summary = "A history line is not the object that a change request is recorded as."

@@ -246,10 +246,9 @@ class ChangedFileEntry(TeamRule):
             path=samples.exchange("Reviewer"),
         )
         bad = [{"path": "a.py", "old_path": "b.py", "change_type": "modified"}]
-        good = samples.agent_input(samples.given(session_changed_files=[{"path": "a.py", "change_type": "modified"}]))
-        yield Example(
-            samples.agent_input(samples.given(session_changed_files=bad)), good, good, path=samples.exchange("Reviewer")
-        )
+        whole = samples.agent_input(samples.given(session_changed_files=[{"path": "a.py", "change_type": "modified"}]))
+        wrong = samples.agent_input(samples.given(session_changed_files=bad))
+        yield Example(wrong, whole, whole, path=samples.exchange("Reviewer"))
         bad = [{"path": f"{samples.FOLDER}/spec.md", "change_type": "added"}]
         yield Example(
             samples.agent_input(samples.given(session_changed_files=bad)),

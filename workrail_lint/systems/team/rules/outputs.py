@@ -114,7 +114,7 @@ class OutputInvalid(ShapeRule):
     origin = FIXED
     summary = "A field of an output is missing, unknown, blank, or of another type or form."
     why = "The next dispatch is decided from these fields; what can't be read is lost."
-    fix = "Replace `same` and the name of a role file with what they stand for, wrap a single string in a list."
+    fix = "Replace `same` with the task, a role file with its agent, and a single string with a list."
     fix_safety = "safe"
     kind = TeamKind.OUTPUT
 
@@ -183,20 +183,15 @@ class OutputInvalid(ShapeRule):
             path=samples.exchange("Coder", side="output"),
         )
 
-        def output(agent: str) -> dict[str, Any]:
-            following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The goal is unclear."}
+        def output(agent: str = "Reviewer", task: str = "meta") -> dict[str, Any]:
+            following = {"recommended_agent": agent, "recommended_task_id": task, "reason": "The goal is unclear."}
             return samples.agent_output(artifacts=samples.coded(), next=following)
 
         good = output("SpecAgent")
         yield Example(output("spec-agent"), good, good, path=samples.exchange("Coder", side="output"))
         yield Example(output("Tester"), good, path=samples.exchange("Coder", side="output"))
-
-        def output(task: str) -> dict[str, Any]:
-            following = {"recommended_agent": "Reviewer", "recommended_task_id": task, "reason": "It is done."}
-            return samples.agent_output(artifacts=samples.coded(), next=following)
-
-        good = output("T-001")
-        yield Example(output("same"), good, good, path=samples.exchange("Coder", side="output"))
+        good = output(task="T-001")
+        yield Example(output(task="same"), good, good, path=samples.exchange("Coder", side="output"))
         good = samples.agent_output(artifacts=samples.coded(notes=["x"]))
         bad = samples.agent_output(artifacts=samples.coded(notes="x"))
         yield Example(bad, good, good, path=samples.exchange("Coder", side="output"))

@@ -194,7 +194,7 @@ class TopicNotForProject(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         path = samples.exchange("Security", side="output")
-        given = {path.replace(".output.", ".input."): samples.agent_input(project_type="cli")}
+        given: dict[str, Any] = {path.replace(".output.", ".input."): samples.agent_input(project_type="cli")}
         bad = samples.agent_output("NEEDS_DECISION", {"findings": [_finding() | {"category": "XSS"}], "notes": []})
         good = samples.agent_output("NEEDS_DECISION", {"findings": [_finding()], "notes": []})
         yield Example(bad, good, path=path, files=given)

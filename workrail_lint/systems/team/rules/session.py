@@ -218,7 +218,7 @@ class GateBypassed(TeamRule):
     name = "gate-bypassed"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A full session passed a gate without a decision by the user, or an agent is dispatched behind one."
+    summary = "A full session passed a gate without a decision by the user, or an agent is dispatched past one."
     why = "The user decides at the two gates; a session that skips one builds or reviews what was never agreed on."
 
     def check_session(self, unit: Unit, report: Report) -> None:

@@ -224,8 +224,8 @@ class StatusInvalid(ShapeRule):
             path=samples.STATUS,
         )
         good = {"copilot_instructions_exists": True, "copilot_checked_at": "2026-03-01T09:00:00Z"}
-        for bad in ({**good, "copilot_instructions_exists": "yes"}, {"copilot_instructions_exists": True}):
-            yield Example(samples.status(runtime_flags=bad), samples.status(runtime_flags=good), path=samples.STATUS)
+        for flags in ({**good, "copilot_instructions_exists": "yes"}, {"copilot_instructions_exists": True}):
+            yield Example(samples.status(runtime_flags=flags), samples.status(runtime_flags=good), path=samples.STATUS)
         yield Example(
             samples.status(gate_tracking={"REVIEW_STRATEGY": {}}),
             samples.status(gate_tracking={"APPROVE_DESIGN": {}}),

@@ -239,9 +239,8 @@ class AcceptanceCheckForm(TeamRule):
         good = samples.tasks().replace('["cmd: npm test"]', '\n      - "cmd: npm test"')
         yield Example(good.replace('"cmd: npm test"', "cmd: npm test"), good, good, path=samples.TASKS)
         yield Example(good.replace('"cmd: npm test"', "manual: [look]"), good, path=samples.TASKS)
-        good = samples.agent_input()
-        bad = samples.agent_input(samples.given(acceptance_checks=["npm test"]))
-        yield Example(bad, good, good, path=samples.exchange("Coder"))
+        given = samples.agent_input(samples.given(acceptance_checks=["npm test"]))
+        yield Example(given, samples.agent_input(), samples.agent_input(), path=samples.exchange("Coder"))
 
 
 def is_mapped_check(entry: object) -> bool:
@@ -296,7 +295,7 @@ class LegacyKey(TeamRule):
     origin = DECIDED
     summary = "A task or criterion uses an older name of a field."
     why = "Only the current names are read; dependencies and checks in the older fields have no effect."
-    fix = "Rename `deps` to `depends_on`. Turn the commands into `verify`, or the expected result into a manual step."
+    fix = "Rename `deps` to `depends_on` (unsafe: make `verify` from the commands or the expected result)."
     fix_safety = "safe or unsafe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
@@ -319,9 +318,9 @@ class LegacyKey(TeamRule):
         head, tail = good.split("T-102")
         yield Example(f"{head}T-102{tail.replace('depends_on', 'deps')}", good, good, path=samples.TASKS)
         yield Example(samples.tasks(samples.task(owner="Coder")), samples.tasks(), path=samples.TASKS)
-        good = samples.acceptance(samples.criterion(verify=["make t"]))
+        current = samples.acceptance(samples.criterion(verify=["make t"]))
         bad = samples.criterion(verify=...) | {"commands": ["make t"]}
-        yield Example(samples.acceptance(bad), good, good, path=samples.ACCEPTANCE)
+        yield Example(samples.acceptance(bad), current, current, path=samples.ACCEPTANCE)
         manual = samples.criterion(verify=["manual: the form shows"])
         bad = samples.criterion(verify=...) | {"expected_result": "the form shows"}
         yield Example(

@@ -183,7 +183,7 @@ class BudgetExceeded(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A gate was asked, a file written, an agent dispatched or a task repaired more often than allowed."
-    why = "The limits keep a session from going round in circles; beyond them the user must decide."
+    why = "Without the limits a session would try forever; beyond them the user must decide."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         self._reask_budget(trace, report)

@@ -91,10 +91,7 @@ class RoleBoundary(TeamRule):
     name = "role-boundary"
     severity = Severity.ERROR
     origin = FIXED
-    summary = (
-        "An agent wrote what its role must not write: the Orchestrator outside of the session, anyone in an older "
-        "session, or a decision of the user."
-    )
+    summary = "An agent wrote outside of its role: in the repository, in an older session, or a user decision."
     why = "The Orchestrator coordinates and does no work, except after a lean intake that failed three times."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
@@ -149,10 +146,10 @@ class RoleBoundary(TeamRule):
 
         yield Example(wrote("2026-02-01_old-work"), wrote("2026-03-01_add-login"), path=TRACE)
 
-        def wrote(**by: str) -> dict[str, Any]:
+        def decided(**by: str) -> dict[str, Any]:
             return trace(enter("INTAKE"), at("INTAKE", "write", file="status.json", set=["UD-1=answered"], **by))
 
-        yield Example(wrote(by="SpecAgent"), wrote(), path=TRACE)
+        yield Example(decided(by="SpecAgent"), decided(), path=TRACE)
 
 
 def _is_own_session(file: str, trace: Trace) -> bool:
@@ -166,7 +163,7 @@ class CompletedWithoutGates(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A task was completed without its review or other required gates, or not by the Orchestrator."
-    why = "Work that nobody checked counts as done."
+    why = "Work counts as done that was never checked."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         self._promoted_without_gates(trace, report)
@@ -231,10 +228,7 @@ class AgentsOfTheRun(TeamRule):
     name = "run-without-agents"
     severity = Severity.ERROR
     origin = FIXED
-    summary = (
-        "A run lacks an agent or the final review that its mode requires, or dispatched one that a lean run does "
-        "not have."
-    )
+    summary = "A run lacks an agent or review that its mode requires, or dispatched one that it does not have."
     why = "Each core agent does a part that no other agent does, such as security or documentation."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
