@@ -32,6 +32,8 @@ from tools.mutation_sample import CORES, drawn
         ("x = a if b else c", ["condition: a if b else c -> a if not b else c"]),
         ("x = any(a)", ["opposite: any(a) -> all(a)"]),
         ("x = f(a, b=c)", ["argument: f(a, b=c) -> f(a)"]),
+        ("x = zip(a, strict=False)", ["constant: False -> True"]),
+        ("x = zip(a, strict=True)", ["argument: zip(a, strict=True) -> zip(a)", "constant: True -> False"]),
     ],
 )
 def test_a_change_is_made(source: str, changes: list[str]) -> None:
@@ -49,6 +51,8 @@ def test_a_change_is_made(source: str, changes: list[str]) -> None:
         "Kind = Literal['a']",
         "def f():\n    return",
         "class A(B, frozen=True): ...",
+        "T = TypeVar('T')",
+        "def f():\n    __tracebackhide__ = True",
         "raise AssertionError('a')",
         "class A(Protocol):\n    def f(self, a=1): ...",
     ],

@@ -13,8 +13,8 @@ from effort import patience, times
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.base.ecma_regex import compile_pattern
-from workrail_lint.base.regex_analysis import LONG, LONGEST, Facts, analyze, why_invalid, why_invalid_flags, why_slow
+from workrail_lint.base.ecma_regex import LONGEST, compile_pattern, why_invalid, why_invalid_flags
+from workrail_lint.base.regex_analysis import LONG, Facts, analyze, why_slow
 from workrail_lint.base.regex_analysis.backtracking import EXPONENTIAL, POLYNOMIAL
 from workrail_lint.base.result import Err, Ok
 

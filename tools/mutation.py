@@ -65,7 +65,9 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
 }
 _OPPOSITES = {"any": "all", "all": "any", "min": "max", "max": "min"}
-_NOT_BEHAVIOUR = ("__slots__", "__all__")
+_NOT_BEHAVIOUR = ("__slots__", "__all__", "__tracebackhide__")
+# Calls that only type checkers look at.
+_FOR_TYPES = ("TypeVar", "NewType", "ParamSpec")
 # Arguments that only say what a class is not used for.
 _DECLARATIONS = ("frozen", "slots", "repr", "compare")
 
@@ -149,6 +151,8 @@ def _is_silent(node: ast.AST) -> bool:
             return True
         case ast.Assert() | ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError"))):
             return True  # it says what can't be
+        case ast.Call(func=ast.Name(id=name)) if name in _FOR_TYPES:
+            return True
         case ast.keyword(arg=str() as name):
             return name in _DECLARATIONS
     return False
@@ -198,8 +202,13 @@ def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "opposite", ast.Call(ast.Name(_OPPOSITES[name], ast.Load()), args, keywords)
         case ast.Call(func=called, args=args, keywords=keywords):
             for at, keyword in enumerate(keywords):
-                if keyword.arg is not None and keyword.arg not in _DECLARATIONS:
+                if keyword.arg is not None and keyword.arg not in _DECLARATIONS and not _is_default(keyword):
                     yield "argument", ast.Call(called, args, [*keywords[:at], *keywords[at + 1 :]])
+
+
+def _is_default(keyword: ast.keyword) -> bool:
+    """Whether an argument says what is true without it: `zip(a, b, strict=False)`."""
+    return keyword.arg == "strict" and isinstance(keyword.value, ast.Constant) and keyword.value.value is False
 
 
 def _is_plain(test: ast.expr) -> bool:

@@ -26,6 +26,8 @@ SMOKE = (
     "tests/test_suggest.py",
     "tests/workrail/compiler",
 )
+# Runs of the whole engine, in one test.
+ENGINE_RUNS = ("tests/engine/test_engine_outputs.py",)
 # Where the tests of a folder are called otherwise than the folder. The longest match counts.
 TESTS = {
     ".github": ("tests/docs",),
@@ -45,8 +47,18 @@ TESTS = {
     "pytest_workrail/cli/sessions_replay.py": ("tests/sessions",),
     "pytest_workrail/cli/sessions_show.py": ("tests/sessions",),
     "pytest_workrail/engine/core": ("tests/engine",),
-    "pytest_workrail/engine/model": ("tests/events", "tests/model", "tests/projections", "tests/protocol"),
-    "pytest_workrail/engine/store/plan.py": ("tests/events", "tests/store"),
+    "pytest_workrail/engine/model": (
+        *ENGINE_RUNS,
+        "tests/events",
+        "tests/model",
+        "tests/projections",
+        "tests/protocol",
+    ),
+    "pytest_workrail/engine/projections": (*ENGINE_RUNS, "tests/projections"),
+    "pytest_workrail/engine/protocol": (*ENGINE_RUNS, "tests/protocol"),
+    "pytest_workrail/engine/store": (*ENGINE_RUNS, "tests/store"),
+    "pytest_workrail/engine/store/plan.py": (*ENGINE_RUNS, "tests/events", "tests/store"),
+    "pytest_workrail/engine/tokens": (*ENGINE_RUNS, "tests/tokens"),
     "pytest_workrail/locks": (
         "tests/coverage/test_lock_honesty.py",
         "tests/coverage/test_lock_proving.py",

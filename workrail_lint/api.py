@@ -13,7 +13,7 @@ from workrail_lint.project.run import Plan, default_jobs, order, run
 from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import builtin_systems
-from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
+from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog, resolve_release
 
 
 class Report:
@@ -51,6 +51,7 @@ def check(
     routines: object = None,
     bindings: object = None,
     engine_parity: bool = False,
+    engine_version: str | None = None,
     target: str = "engine",
     select: list[str] | None = None,
     ignore: list[str] | None = None,
@@ -60,10 +61,12 @@ def check(
 ) -> Report:
     """Check files and folders. Raises ValueError when the catalog, routines or bindings can't be used.
 
+    `engine_version` is the release of the public engine that is meant, such as "3.60"; without it the newest known.
     `target` is "engine", or "ir" for workflows that are only ever compiled and run here. `options` are the settings
     of single rules, under the names they have in a configuration file.
     """
-    settings = _settings(catalog, routines, bindings, engine_parity, target, os.fspath(workspace or os.curdir), options)
+    folder = os.fspath(workspace or os.curdir)
+    settings = _settings(catalog, routines, bindings, engine_parity, engine_version, target, folder, options)
     names = [os.fspath(path) for path in paths]
     systems, selection = _systems(select, ignore)
     complete = any(os.path.isdir(name) for name in names)
@@ -80,13 +83,14 @@ def check_text(
     catalog: object = None,
     bindings: object = None,
     engine_parity: bool = False,
+    engine_version: str | None = None,
     target: str = "engine",
     select: list[str] | None = None,
     ignore: list[str] | None = None,
     options: dict[str, object] | None = None,
 ) -> Report:
     """Check a text under a name. Nothing is read from disk but what is given as a path."""
-    settings = _settings(catalog, routines, bindings, engine_parity, target, None, options)
+    settings = _settings(catalog, routines, bindings, engine_parity, engine_version, target, None, options)
     systems, selection = _systems(select, ignore)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     claimed = ((system, system.claims(filename, data, True)) for system in systems)
@@ -109,13 +113,20 @@ def _settings(
     routines: object,
     bindings: object,
     parity: bool,
+    engine_version: str | None,
     target: str,
     workspace: str | None,
     options: dict[str, object] | None,
 ) -> Settings:
     if target not in ("engine", "ir"):
         raise ValueError(f"target must be 'engine' or 'ir', not {target!r}")
-    active = resolve_catalog(catalog, routines)
+    base = resolve_catalog(catalog)
+    if isinstance(base, Err):
+        raise ValueError(_first(base.error))
+    release = resolve_release(engine_version, base.value)
+    if isinstance(release, Err):
+        raise ValueError(release.error)
+    active = resolve_catalog(base.value, routines, release=release.value)
     if isinstance(active, Err):
         raise ValueError(_first(active.error))
     content: Any = resolve_bindings(bindings)
@@ -128,6 +139,7 @@ def _settings(
         engine=target == "engine",
         workspace=workspace,
         options=dict(options or {}),
+        release=release.value,
     )
 
 

@@ -1,14 +1,15 @@
 """The automatic agent: the smallest valid answer to a step, and the context that a run has to start with.
 
-As few variables as possible are set, to plain values.
+It sets the variables that a prompt asks for, and of others as few as possible, to plain values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop, Submit
@@ -33,7 +34,6 @@ from pytest_workrail.engine.core.outcomes import (
     MissingLoopControl,
 )
 from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -44,41 +44,15 @@ from workrail_lint.systems.workrail.model.ir import (
     ItemsSource,
     LoopArtifact,
     LoopCondition,
-    Program,
+    ProgramStep,
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import Condition
-from workrail_lint.systems.workrail.solver.expression import Values
-from workrail_lint.systems.workrail.solver.search import Solver, Wish
-
-_HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
-# What an agent may give a variable: some are the host's, and one takes only certain words.
-LIMITS = {**dict.fromkeys(_HOST_ONLY, Values((), True, True)), "metrics_outcome": Values(METRICS_OUTCOMES, True, True)}
+from workrail_lint.systems.workrail.solver import Wish
 
 # How often an answer is mended before it is submitted as it is. Each round settles one loop.
 MAX_ROUNDS = 50
-
-
-def agent_solver(conditions: Iterable[Condition | None] = ()) -> Solver:
-    """Return a solver for what an agent may set; `conditions` are those that its values should be known from."""
-    return Solver(conditions, LIMITS)
-
-
-def workflow_solver(program: Program) -> Solver:
-    """Return a solver for the conditions of a whole workflow."""
-    return agent_solver(conditions_of(program))
-
-
-def conditions_of(program: Program) -> Iterator[Condition | None]:
-    """Yield every condition of a workflow that decides about what an agent is shown, in the order of the steps."""
-    for step in program.all_steps:
-        yield step.run_condition
-        if step.type == "loop":
-            yield step.loop_condition
-            continue
-        yield from (fragment.when for fragment in step.fragments)
-        yield step.confirmation_condition
 
 
 def solve(
@@ -103,12 +77,14 @@ def solve_all(
     kept: Collection[str] = (),
 ) -> dict[str, Json] | None:
     """Return a change to the context after which every one of these conditions comes out as wanted."""
+    from pytest_workrail.agents.solving import agent_solver  # few runs have to bring a condition about
+
     return agent_solver().solve(wishes, context, shadowed, kept).change
 
 
-def correct_answer(view: StepView) -> Submit:
-    """Return the smallest answer to the pending step that the engine accepts."""
-    answer = with_next_step_needs(view, Submit(notes_of(view), artifacts_of(view)))
+def correct_answer(view: StepView, context: dict[str, Json] | None = None) -> Submit:
+    """Return the smallest answer to the pending step that the engine accepts; `context` is set with it in any case."""
+    answer = with_next_step_needs(view, Submit(notes_of(view, context), artifacts_of(view), context))
     # What was set for a loop can decide which of the criteria apply.
     return replace(answer, notes=notes_of(view, answer.context)) if answer.context else answer
 
@@ -374,7 +350,7 @@ def missing_inputs(start: StartView) -> dict[str, Json]:
     return {name: each.example for name, each in inputs.items() if name not in start.context}
 
 
-class _Route(NamedTuple):
+class _Route(Struct, frozen=True):
     """Conditions that have to come out in a certain way, and what to set besides."""
 
     wishes: list[Wish]
@@ -440,10 +416,27 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
             return isinstance(error, MissingContext | LoopVariableUnset)
 
 
+def _asked_for(view: StepView) -> dict[str, Json] | None:
+    """Return the variables that the prompt of the pending step asks for, if anything may wait for one."""
+    if not any(_has_condition(step) for step in view.program.definition.all_steps):
+        return None
+    from pytest_workrail.agents.asked_variables import obedient_context  # it analyses the workflow
+
+    return obedient_context(view)
+
+
+def _has_condition(step: ProgramStep) -> bool:
+    if step.run_condition is not None or step.confirmation_condition is not None:
+        return True
+    return step.loop_condition is not None if step.type == "loop" else bool(step.fragments)
+
+
 class Auto(Agent):
-    """Submits the smallest valid answer to every step."""
+    """Submits the smallest valid answer to every step, and sets the variables that its prompt asks for."""
 
     kind = "auto"
+    # Whether it sets a variable at the step whose prompt asks for it; else only where the run can't go on without.
+    obeys_prompts = True
 
     def __init__(self) -> None:
         self._answered: tuple[str, int] | None = None
@@ -459,4 +452,4 @@ class Auto(Agent):
         if view.refusal is not None and self._answered == place:
             return Stop("The smallest valid answer was refused.")
         self._answered = place
-        return correct_answer(view)
+        return correct_answer(view, _asked_for(view) if self.obeys_prompts else None)

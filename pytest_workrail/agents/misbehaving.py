@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -73,7 +73,7 @@ def fraction(seed: int, *about: object) -> float:
     return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:_BYTES], "big") / _RANGE
 
 
-class _Recipe(NamedTuple):
+class _Recipe(Struct, frozen=True):
     """How a behaviour is done; `needs` says what a step must have for it, when it has not."""
 
     bend: Callable[[StepView, Submit], Submit | None]

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice, permutations, product
 from typing import Any, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.criteria import evaluate_criteria
 from workrail_lint.base import js
-from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.ecma_regex import compile_pattern, matching_texts
 from workrail_lint.base.js import Json
-from workrail_lint.base.pattern_texts import matching_texts
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.pointer import resolve
 
@@ -291,7 +292,7 @@ class _Demand(NamedTuple):
     holds: bool
 
 
-class _Bounds(NamedTuple):
+class _Bounds(Struct, frozen=True):
     """The lengths a text may have, in UTF-16 units."""
 
     low: int

@@ -298,8 +298,7 @@ def _asked(changes: PendingChanges, group: Group, style: Style) -> bool:
             case "r":
                 return _done(changes.reject({group.key.id}), "rejected")
             case "s":
-                changes.skip(group)
-                return True
+                return _done(changes.skip(group), "left for later")
             case "l":
                 for line in golden_names(group.goldens, all_goldens=True):
                     out(f"    {line}")

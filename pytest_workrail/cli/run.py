@@ -21,11 +21,13 @@ def main(arguments: list[str]) -> int:
     searched = searched_workflows(args)
     if not searched.workflows:
         return searched.nothing_found()
+    configured = searched.config.text("profile")
+    profiles = [name for name in chosen_profiles(args) if args.profile or configured in (None, name)]
     reports: list[dict[str, Any]] = [
         {
             "workflowId": workflow.compiled.workflow_id,
             "path": shown_path(workflow.path),
-            "runs": [_played(workflow.compiled, profile) for profile in chosen_profiles(args)],
+            "runs": [_played(workflow.compiled, profile) for profile in profiles],
         }
         for workflow in searched.workflows
     ]
@@ -39,10 +41,10 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    arguments = Parser("run", "Run workflows with the automatic agent, under both profiles.", "workrail-test")
+    arguments = Parser("run", "Run workflows with the automatic agent.", "workrail-test")
     arguments.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
     arguments.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    add_profile_option(arguments, "default: both")
+    add_profile_option(arguments, "default: the one of the project, else both")
     add_inputs(arguments)
     arguments.epilog = (
         "Exit codes: 0 all runs are complete and reach every step they can; 1 one is not; 2 an error; "

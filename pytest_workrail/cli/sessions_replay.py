@@ -198,7 +198,7 @@ def _workflow(versions: dict[str, Version] | None, workflow_id: str) -> Path | E
 
 
 def _show_rules(rules: list[Rule], as_json: bool) -> None:
-    rows = [{"name": rule.name, "summary": rule.summary, "pattern": rule.pattern.pattern} for rule in rules]
+    rows = [{"name": rule.name, "summary": rule.summary, "pattern": rule.pattern.source} for rule in rules]
     if as_json:
         answer({"rules": rows})
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.agents.correct import workflow_solver
+from pytest_workrail.agents.solving import workflow_solver
 from pytest_workrail.coverage.points import (
     ASKED,
     FREE,
@@ -79,7 +79,7 @@ from workrail_lint.systems.workrail.model.ir import (
     RepeatingStep,
 )
 from workrail_lint.systems.workrail.model.workflow import Condition
-from workrail_lint.systems.workrail.solver.search import Wish
+from workrail_lint.systems.workrail.solver import Wish
 
 GUIDED: Autonomy = "guided"
 NEVER_STOP: Autonomy = "full_auto_never_stop"

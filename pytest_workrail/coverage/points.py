@@ -20,8 +20,8 @@ from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
 from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
-from workrail_lint.systems.workrail.solver.search import Wish
 
 # The case of a dimension that an assessment was submitted without.
 LEFT_OUT = "accepted or refused"

@@ -36,8 +36,9 @@ from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.model.build import condition_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import CountSource, LoopCondition, Program, ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, Comparison, comparisons_in
-from workrail_lint.systems.workrail.solver.search import Solver, Wish
+from workrail_lint.systems.workrail.solver.search import Solver
 
 # A loop with more iterations is looked at only where somebody compares with their number.
 _FEW = 12

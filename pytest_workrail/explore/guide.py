@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_workrail.agents.correct import workflow_solver
+from pytest_workrail.agents.solving import workflow_solver
 from pytest_workrail.coverage.goals import (
     DecidesGoal,
     FragmentGoal,
@@ -35,8 +35,8 @@ from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import comparison_of
-from workrail_lint.systems.workrail.solver.search import Wish
 
 _TRUE: dict[str, Any] = {"and": []}
 _FALSE: dict[str, Any] = {"or": []}

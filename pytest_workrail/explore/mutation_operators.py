@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_workrail.agents.correct import conditions_of, workflow_solver
+from pytest_workrail.agents.solving import conditions_of, workflow_solver
 from pytest_workrail.coverage.points import fragment_place, place_of
 from workrail_lint.base import js
 from workrail_lint.base.js import Json

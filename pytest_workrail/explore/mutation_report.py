@@ -8,7 +8,8 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from pytest_workrail.agents.correct import agent_solver, continue_wish, smallest_artifact
+from pytest_workrail.agents.correct import continue_wish, smallest_artifact
+from pytest_workrail.agents.solving import agent_solver
 from pytest_workrail.agents.values import fitting_notes
 from pytest_workrail.engine.core.conditions import json_of
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, contract_packs
@@ -39,8 +40,8 @@ from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, Repeat
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.scenario import Scenario
 from workrail_lint.systems.workrail.scenario_words import Behaviour
+from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import POSSIBLE
-from workrail_lint.systems.workrail.solver.search import Wish
 
 MOST_RUNS = 100
 _MODES = ("guided", "full_auto_never_stop", "full_auto_stop_on_user_deps")
@@ -56,31 +57,52 @@ _STYLE = (
 )
 TASK = "pytest_workrail.explore.mutation_report:perform"
 _MUTANTS_PER_PIECE = 12
-_prepared: tuple[str, dict[str, Any], dict[str, Mutant], list[Baseline]] | None = None
+_RUNS_KEPT = 16  # each of them has a megabyte
+_prepared: tuple[str, SoundRuns, dict[str, Mutant], list[Baseline]] | None = None
+
+
+class SoundRuns:
+    """Runs of a workflow as it is. Mutants of neighbouring places are compared with the same few of them."""
+
+    def __init__(self, ir: dict[str, Any]) -> None:
+        self.ir = ir
+        self._runs: dict[str, tuple[Run, Any]] = {}
+
+    def of(self, scenario: dict[str, Any]) -> tuple[Run, Any]:
+        """Return the run of a scenario, and what is visible of it."""
+        key = digest(canonical_bytes(scenario))
+        known = self._runs.pop(key, None)
+        if known is None:
+            Scenario.model_validate(scenario)
+            run = run_scenario(Loaded(scenario, self.ir)).run
+            known = run, shown_by(run)
+        self._runs[key] = known
+        if len(self._runs) > _RUNS_KEPT:
+            del self._runs[next(iter(self._runs))]
+        return known
 
 
 def missing_scenario(
-    mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileName], most: int = MOST_RUNS
+    mutant: Mutant, sound: SoundRuns, profiles: Sequence[ProfileName], most: int = MOST_RUNS
 ) -> dict[str, Json] | None:
     """A scenario that notices the mutant, found by a bounded search; None if none of its runs shows a difference."""
-    mutated = mutant.apply(ir)
-    for candidate in islice(_candidates(mutant, ir, mutated, profiles), most):
+    mutated = mutant.apply(sound.ir)
+    for candidate in islice(_candidates(mutant, sound.ir, mutated, profiles), most):
         scenario: dict[str, Any] = {"workflow": "workflow.json", **candidate}
-        Scenario.model_validate(scenario)
-        sound = run_scenario(Loaded(scenario, ir)).run
-        if sound.ending.kind in ("misplayed", "endless"):
+        run, shown = sound.of(scenario)
+        if run.ending.kind in ("misplayed", "endless"):
             continue
-        if _differs(sound, scenario, mutated):
-            return {**candidate, "expect": expected(sound)}
+        if _differs(shown, scenario, mutated):
+            return {**candidate, "expect": expected(run)}
     return None
 
 
-def _differs(sound: Run, scenario: dict[str, Any], mutated: dict[str, Any]) -> bool:
+def _differs(shown: Any, scenario: dict[str, Any], mutated: dict[str, Any]) -> bool:
     try:
         other = run_scenario(Loaded(scenario, mutated)).run
     except Exception:  # a workflow that no author could compile may lead anywhere
         return True
-    return bool(shown_by(sound) != shown_by(other))
+    return bool(shown != shown_by(other))
 
 
 def expected(run: Run) -> dict[str, Json]:
@@ -432,8 +454,8 @@ def pieces(number: int, workflow: dict[str, Any], ids: list[str]) -> list[Json]:
     ]
 
 
-def _prepare(piece: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Mutant], list[Baseline]]:
-    """The IR, mutants and baselines of a workflow; pieces of one workflow come one after the other."""
+def _prepare(piece: dict[str, Any]) -> tuple[SoundRuns, dict[str, Mutant], list[Baseline]]:
+    """The sound runs, mutants and baselines of a workflow; pieces of one workflow come one after the other."""
     global _prepared
     key = digest(canonical_bytes([piece["ir"], piece["injections"], piece["scenarios"]]))
     if _prepared is None or _prepared[0] != key:
@@ -443,7 +465,7 @@ def _prepare(piece: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Mutant], 
             for each in piece["scenarios"]
             for value in _by_profile(each["value"])
         ]
-        _prepared = (key, piece["ir"], by_id, scenarios)
+        _prepared = (key, SoundRuns(piece["ir"]), by_id, scenarios)
     return _prepared[1:]
 
 
@@ -458,16 +480,16 @@ def _by_profile(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def perform(piece: dict[str, Any]) -> Json:
     """Judge the mutants of a piece."""
-    ir, known, scenarios = _prepare(piece)
+    sound, known, scenarios = _prepare(piece)
     results: list[Json] = [
-        _judged(known[name], ir, scenarios, piece["profiles"], piece.get("search", MOST_RUNS))
+        _judged(known[name], sound, scenarios, piece["profiles"], piece.get("search", MOST_RUNS))
         for name in piece["mutants"]
     ]
     return {"workflow": piece["workflow"], "results": results}
 
 
 def _judged(
-    mutant: Mutant, ir: dict[str, Any], scenarios: list[Baseline], profiles: list[ProfileName], most: int
+    mutant: Mutant, sound: SoundRuns, scenarios: list[Baseline], profiles: list[ProfileName], most: int
 ) -> dict[str, Json]:
     summary: dict[str, Json] = {
         "id": mutant.id,
@@ -478,14 +500,14 @@ def _judged(
         "replays": 0,
     }
     # A proof costs less than replaying every scenario, none of which would notice.
-    reason = inert_reason(mutant, ir, profiles)
+    reason = inert_reason(mutant, sound.ir, profiles)
     if reason is not None:
         return {**summary, "status": "inert", "reason": reason}
-    verdict = verdict_of_mutant(mutant, ir, scenarios)
+    verdict = verdict_of_mutant(mutant, sound.ir, scenarios)
     summary["replays"] = verdict.replays
     if verdict.killed_by is not None:
         return {**summary, "status": "killed", "by": verdict.killed_by, "noticed": verdict.noticed}
-    missing = missing_scenario(mutant, ir, profiles, most)
+    missing = missing_scenario(mutant, sound, profiles, most)
     if missing is None:
         return {**summary, "status": "inert-bounded", "reason": f"none of {most} runs to its place shows a difference"}
     return {**summary, "status": "survived", "visited": verdict.visited, "missing": missing}

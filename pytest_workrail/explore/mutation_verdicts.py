@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.agents.agent import Transcript
-from pytest_workrail.agents.correct import agent_solver, conditions_of
+from pytest_workrail.agents.solving import agent_solver, conditions_of
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import place_of
 from pytest_workrail.coverage.reach import ConditionScope
@@ -24,7 +24,7 @@ from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unme
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
-from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.results import FileResult
 from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition

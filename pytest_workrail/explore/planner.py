@@ -49,7 +49,7 @@ from pytest_workrail.explore.guide import Guide, Target, element_name, extras
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.ir import RepeatingStep
-from workrail_lint.systems.workrail.solver.search import Wish
+from workrail_lint.systems.workrail.solver import Wish
 
 _MAX_TARGETS = 300
 _ALONE = Preferences("full_auto_stop_on_user_deps", "conservative")

@@ -36,8 +36,9 @@ from pytest_workrail.engine.model.words import METRICS_OUTCOMES, RESERVED_KEYS, 
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.model.ir import Program, RepeatingStep
+from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, UNSET
-from workrail_lint.systems.workrail.solver.search import Solver, Wish
+from workrail_lint.systems.workrail.solver.search import Solver
 
 _HOST = (*RESERVED_KEYS, *SYSTEM_KEYS)
 # The choice of a profile on which it depends whether a blocker can come up; about decisions of loops, `loop_decision`.

@@ -186,6 +186,8 @@ def expectations(run: Run) -> dict[str, Json]:
 class _Withholding(Auto):
     """The automatic agent, except that it sets certain variables only when it is asked for them."""
 
+    obeys_prompts = False  # what it sets is planned
+
     def __init__(self, variables: frozenset[str]) -> None:
         super().__init__()
         self._variables = variables
@@ -208,6 +210,8 @@ class _Withholding(Auto):
 
 class _ShortestRun(Auto):
     """The automatic agent, whose decisions say which loop they are about, as every profile accepts."""
+
+    obeys_prompts = False  # as few variables as possible
 
     def act(self, view: StepView) -> Action:
         action = super().act(view)

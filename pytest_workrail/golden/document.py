@@ -154,9 +154,14 @@ def _banner(prompt: str, limits: tuple[int | float | None, ...]) -> PromptPart |
     return None
 
 
-def golden_bytes(transcript: Transcript) -> bytes:
-    """Return the file of a transcript: the same bytes on every machine."""
-    return encode_file(folded_golden(transcript))
+def golden_bytes(transcript: Transcript, locks: Iterable[str] = ()) -> bytes:
+    """Return the file of a transcript: the same bytes on every machine. `locks` are those that the run enforces."""
+    value = folded_golden(transcript)
+    enforced = sorted(set(locks))
+    if not enforced:
+        return encode_file(value)
+    head = {name: value.pop(name) for name in ("format", "workflow", "profile", "mode", METADATA)}
+    return encode_file({**head, "locks": enforced, **value})
 
 
 def folded_golden(transcript: Transcript, matchers: tuple[Matcher, ...] = ()) -> dict[str, Any]:

@@ -160,12 +160,18 @@ class PendingChanges:
         """Drop the chosen changes. The goldens stay as they are."""
         return self._decide(frozenset(chosen), self._rejected)
 
-    def skip(self, group: Group) -> None:
+    def skip(self, group: Group) -> Outcome:
         """Remember that somebody left a change for later."""
+        outcome = Outcome([], [])
         for each in self.proposals:
             if group.key.id in self.ids(each.name) and each.pending is not None:
                 kept = each.pending._replace(skipped=(*each.pending.skipped, group.key.id))
-                files.write(each.path, kept.file())
+                written = files.write(each.path, kept.file())
+                if isinstance(written, Err):
+                    outcome.refused.append((each.name, f"it can't be written: {written.error}"))
+                else:
+                    outcome.done.append(each.name)
+        return outcome
 
     def skipped(self) -> set[str]:
         """Return the changes that somebody left for later."""

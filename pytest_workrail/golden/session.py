@@ -416,7 +416,7 @@ class GoldenFinish:
                 self._counts["match"] += 1
                 self._drop_pending(path)
                 if claim.record.new and claim.passed and self._policy.mode is Mode.UPDATE:
-                    files.write(self._root / path, claim.record.new)  # metadata: not worth a failure
+                    self._write(path, claim.record.new)  # its metadata
             elif self._policy.writes(status):
                 if not claim.passed:
                     self._counts["left alone, as the test did not pass"] += 1
@@ -564,8 +564,7 @@ class GoldenFinish:
         golden = self._root / path
         if not self._succeeded(files.remove(golden), f"{path} can't be removed"):
             return False
-
-        files.remove(pending_of(golden))
+        self._succeeded(files.remove(pending_of(golden)), f"{path}: the pending change can't be removed")
         with suppress(OSError):
             golden.parent.rmdir()  # unless there is something in it
         return True

@@ -32,6 +32,7 @@ _TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+([a-z0-9-]+(?:@\d+)?)", re.IGNOR
 _NAMES_NONE = 'claims no lock: pass the ids as strings, such as @pytest.mark.enforces("lock-id")'
 _CLAIM = re.compile(r"(?P<lock>[a-z0-9]+(?:-[a-z0-9]+)*)(?:@(?P<revision>[1-9]\d*))?")
 
+_MISPLACED = "claims nothing here: write it directly above a test or a class, or at the top of the module"
 _OWN_DECORATOR = "@pytest.mark.enforces("
 VERSION = 1
 _WAY_OUT = "Restore it, or delete it and run --workrail-locks-prove again."
@@ -49,7 +50,7 @@ class Claim(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """All claims of a test, and what is wrong with how they are written."""
+    """All claims of a test, and what is wrong with how they are written, each with its place."""
 
     claims: tuple[Claim, ...]
     problems: tuple[str, ...]
@@ -90,6 +91,11 @@ class ClaimReader:
                     known = claims.get((claim.lock_id, claim.revision))
                     is_known = known is not None and known.is_own
                     claims[claim.lock_id, claim.revision] = claim._replace(is_own=is_own or is_known)
+        place = _place(item)
+        problems = [f"{place} {problem}" for problem in problems]
+        if isinstance(item, pytest.Function):
+            file = item.location[0].replace("\\", "/")
+            problems += [f"{file}:{line}: {problem}" for line, problem in self._comments_of(item.path).problems]
         ordered = sorted(claims.values(), key=lambda claim: (claim.lock_id, claim.revision or 0))
         return Claims(tuple(ordered), tuple(sorted(set(problems))))
 
@@ -113,10 +119,15 @@ class ClaimReader:
 
 
 class CommentClaims:
-    """The claims in the comments of one file, by the qualified name of the scope they are in."""
+    """The claims in the comments of one file, by the qualified name of what they are about ("" for the module).
+
+    A comment directly above a test or its decorators is about that test, above a class about the class, before the
+    first statement about the module. Anywhere else nobody could say which test it is about, so that it is a problem.
+    """
 
     def __init__(self, path: Path) -> None:
         self._claims: dict[str, list[str]] = {}
+        self.problems: list[tuple[int, str]] = []
         try:
             source = read_bytes(str(path)).decode()
         except (OSError, UnicodeDecodeError):
@@ -128,11 +139,16 @@ class CommentClaims:
             tree = ast.parse(source)
         except (SyntaxError, tokenize.TokenError):
             return
-        scopes = list(_scopes(tree, ""))
-        for token in tokens:
-            if token.type == tokenize.COMMENT:
-                for claim in tagged(token.string):
-                    self._claims.setdefault(_innermost(scopes, token.start[0]), []).append(claim)
+        comments = [token for token in tokens if token.type == tokenize.COMMENT]
+        alone = {token.start[0] for token in comments if token.line.lstrip().startswith("#")}
+        subjects = _subjects(tree, alone)
+        for token in comments:
+            line = token.start[0]
+            for claim in tagged(token.string):
+                if line in alone and line in subjects:
+                    self._claims.setdefault(subjects[line], []).append(claim)
+                else:
+                    self.problems.append((line, f'"@enforces {claim}" {_MISPLACED}'))
 
     def of(self, item: pytest.Function) -> Iterator[tuple[bool, list[str]]]:
         """Yield the claims of the module, of the classes around a test, and of the test itself."""
@@ -141,25 +157,36 @@ class CommentClaims:
             yield depth == len(names), self._claims.get(".".join(names[:depth]), [])
 
 
-class _Scope(NamedTuple):
-    name: str
-    first: int
-    last: int
+def _subjects(tree: ast.Module, comments: set[int]) -> dict[int, str]:
+    """Return what each line of comments that can claim something is about."""
+    subjects: dict[int, str] = {}
+    for name, first in _definitions(tree, ""):
+        line = first - 1
+        while line in comments:
+            subjects[line] = name
+            line -= 1
+    statements = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
+    end = _first_line(statements[0]) if statements else 1 + max(comments, default=0)
+    return {**dict.fromkeys((line for line in comments if line < end), ""), **subjects}
 
 
-def _scopes(node: ast.AST, prefix: str) -> Iterator[_Scope]:
+def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, int]]:
+    """Yield the tests and classes of a module, each with its qualified name and first line."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = f"{prefix}.{child.name}" if prefix else child.name
-            first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
-            yield _Scope(name, first, child.end_lineno or child.lineno)
             if isinstance(child, ast.ClassDef):
-                yield from _scopes(child, name)
+                yield from _definitions(child, name)
+            elif not child.name.startswith("test"):
+                continue
+            yield name, _first_line(child)
+        elif isinstance(child, ast.If | ast.Try | ast.With):
+            yield from _definitions(child, prefix)
 
 
-def _innermost(scopes: list[_Scope], line: int) -> str:
-    around = [scope for scope in scopes if scope.first <= line <= scope.last]
-    return min(around, key=lambda scope: scope.last - scope.first).name if around else ""
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +252,12 @@ def merged(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
 
 def not_yet_run(item: pytest.Item, claims: tuple[Claim, ...]) -> Evidence:
     """Return the evidence of a test that was collected and has not run yet."""
+    return Evidence(item.nodeid, _place(item), _digest(item), claims)
+
+
+def _place(item: pytest.Item) -> str:
     file, line, _ = item.location
-    place = file.replace("\\", "/") + (f":{line + 1}" if line is not None else "")
-    return Evidence(item.nodeid, place, _digest(item), claims)
+    return file.replace("\\", "/") + (f":{line + 1}" if line is not None else "")
 
 
 def _digest(item: pytest.Item) -> str:

@@ -64,13 +64,13 @@ class LockSettings:
 
 def lock_settings(config: pytest.Config) -> LockSettings:
     """Return the settings of a run. Raises UsageError when they can't be met."""
-    folder = config.invocation_params.dir
-    path = folder / config.getoption("workrail_locks")
+    path = _of_project(config, config.getoption("workrail_locks"))
     registry = load_registry(path)
     if isinstance(registry, Err):
         problems = "\n".join(f"  {problem.pointer or '/'}: {problem.message}" for problem in registry.error)
         raise pytest.UsageError(neutral(f"the lock registry {path.name} can't be used:\n{problems}"))
-    record_path = folder / (config.getoption("workrail_lock_record") or path.with_suffix(".record.json"))
+    record_option = config.getoption("workrail_lock_record")
+    record_path = _of_project(config, record_option) if record_option else path.with_suffix(".record.json")
     record = load_record(record_path)
     if isinstance(record, Err):
         raise pytest.UsageError(neutral(record.error))
@@ -93,13 +93,19 @@ def lock_settings(config: pytest.Config) -> LockSettings:
             for problem in missing_sources(registry.value, config.rootpath)
         ),
         tuple(f"{path.name}: {warning}" for warning in missing_citations(registry.value, config.rootpath, path.parent)),
-        None if report_folder is None else folder / report_folder,
+        None if report_folder is None else _of_project(config, report_folder),
         verifies,
         config.getoption("workrail_locks_prove"),
         accepted,
         100.0 if config.getoption("workrail_locks_check") else fail_under,
         config.getoption("workrail_locks_proven_fail_under"),
     )
+
+
+def _of_project(config: pytest.Config, path: str) -> Path:
+    """Return a path that is relative to the project, from wherever pytest was started."""
+    here = config.invocation_params.dir / path
+    return here if here.exists() else config.rootpath / path
 
 
 def chosen_sabotages(config: pytest.Config) -> tuple[Sabotage, ...]:
@@ -172,10 +178,9 @@ class LockSession:
         read = self._reader.read(item)
         if not read.claims and not read.problems:
             return False
-        evidence = not_yet_run(item, read.claims)
-        self._problems.update(f"{evidence.place} {problem}" for problem in read.problems)
+        self._problems.update(read.problems)
         if read.claims:
-            self._evidence[item.nodeid] = evidence
+            self._evidence[item.nodeid] = not_yet_run(item, read.claims)
             self._collected.add(item.nodeid)
         return bool(read.claims)
 

@@ -23,7 +23,7 @@ from pytest_workrail.golden.plugin import check_golden, check_inline
 from pytest_workrail.golden.profiles import Comparison
 from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run import result
-from pytest_workrail.run.project import project_sources
+from pytest_workrail.run.project import project_profile, project_sources
 from pytest_workrail.run.result import Matcher, Run
 from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
 from pytest_workrail.sessions.recorded_session import RecordedSession, SessionUnusable, open_session
@@ -62,12 +62,13 @@ class Workrail:
         workflow: Source,
         agent: Agent | Script | None = None,
         mode: Autonomy = "guided",
-        profile: ProfileName = "reference",
+        profile: ProfileName | None = None,
         **options: Unpack[Options],
     ) -> Run:
-        """Run a workflow with an agent, by default the automatic one."""
+        """Run a workflow with an agent, by default the automatic one, under the profile of the project."""
         __tracebackhide__ = True
-        result = api.run(self._compiled(workflow, options), agent, mode, profile, **options)
+        chosen = profile or project_profile(os.fspath(self._folder))
+        result = api.run(self._compiled(workflow, options), agent, mode, chosen, **options)
         return self._attached(result)
 
     def compare(

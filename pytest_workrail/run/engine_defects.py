@@ -15,6 +15,8 @@ from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.prompts import last_step_id
 from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
 from pytest_workrail.engine.model.ids import NodeId
+from pytest_workrail.engine.model.step_keys import is_safe_id
+from pytest_workrail.engine.model.trace import LoopRef
 from pytest_workrail.engine.projections.dag import project_dag
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -30,6 +32,7 @@ _MARKER = "\n\n[TRUNCATED]"
 _NOTES_BYTES, _CUT = 4096, 4083
 _GUIDANCE_BYTES = 950
 _FAILING_ISSUE_BYTES = 4096
+_READING = ": artifact match="  # in a trace, where a loop looked for its decision
 
 
 class DocumentFacts:
@@ -68,8 +71,15 @@ class DocumentFacts:
         last = program.steps[-1]
         if last.type == "loop":
             final = last_step_id(program)
-            return {final} if last.body_ref == "earlier" and final is not None else set()
+            return {final} if last.body_ref is not None and final is not None else set()
         return {(last.provenance.origin or "").partition("#")[0]} if last.id in self.generated else set()
+
+    @cached_property
+    def unsafe_sources(self) -> set[str]:
+        """The loops whose condition source names an id that the public engine can't read back."""
+        sources = {loop_id: loop.loop.source for loop_id, loop in self.index.loops.items()}
+        named = {loop_id: each.loop_id for loop_id, each in sources.items() if each.kind == "artifact"}
+        return {loop_id for loop_id, name in named.items() if name is not None and not is_safe_id(name)}
 
     def variables(self, step_id: str) -> set[str]:
         """Return the variables that the texts of a step show."""
@@ -443,6 +453,17 @@ def _metrics(moment: Moment) -> bool:
     return moment.is_new_step and moment.answered_step in moment.facts.misplaced_metrics
 
 
+def _unsafe_loop_id(moment: Moment) -> bool:
+    entries = [entry for data in moment.new("decision_trace_appended") for entry in data.entries]
+    refs = [ref for entry in entries if _READING in entry.summary for ref in entry.refs or ()]
+    return any(isinstance(ref, LoopRef) and ref.loop_id in moment.facts.unsafe_sources for ref in refs)
+
+
+def _unsafe_dimension(moment: Moment) -> bool:
+    applied = moment.new("assessment_consequence_applied")
+    return any(not is_safe_id(data.trigger.dimension_id) for data in applied)
+
+
 DETECTORS: dict[str, Detector] = {
     "KD-01": _first_step,
     "KD-02": _generated_step,
@@ -466,4 +487,6 @@ DETECTORS: dict[str, Detector] = {
     "KD-37": _foreign_branch,
     "KD-41": _collation,
     "KD-42": _metrics,
+    "KD-43": _unsafe_loop_id,
+    "KD-44": _unsafe_dimension,
 }

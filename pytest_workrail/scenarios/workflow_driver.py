@@ -43,7 +43,7 @@ from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.history import blocker_codes
-from pytest_workrail.run.project import project_sources
+from pytest_workrail.run.project import project_profile, project_sources
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.drivers import (
     Fault,
@@ -278,7 +278,7 @@ def _played(scenario: ScenarioDocument, loaded: Loaded, profile: str) -> PlayedS
     transcript = run.transcript
     if faults:
         return PlayedScenario(scenario, faults, transcript_lines(run), None, (), turn, transcript)
-    golden = golden_bytes(transcript) if scenario.wants_golden else None
+    golden = golden_bytes(transcript, scenario.locks) if scenario.wants_golden else None
     return PlayedScenario(scenario, (), (), golden, scenario.locks, turn, transcript)
 
 
@@ -300,7 +300,11 @@ def load(scenario: ScenarioDocument) -> Ok[Loaded] | Err[ScenarioFailure]:
         return failed(*(_compile_fault(error, value, folder) for error in compiled.error))
     ir = compiled.value
     unknown = list(workflow_findings(value, ir))
-    return scenario.invalid(unknown) if unknown else Ok(Loaded(value, ir))
+    if unknown:
+        return scenario.invalid(unknown)
+    if not ("profile" in value or "profiles" in value):
+        value = {**value, "profile": project_profile(scenario.folder)}
+    return Ok(Loaded(value, ir))
 
 
 def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fault:

@@ -31,11 +31,10 @@ def usual_place(environ: Mapping[str, str] = os.environ) -> str:
 
 
 class FoundSession(NamedTuple):
-    """The folder of a session, and what tells whether it has changed."""
+    """A session, and when its manifest was last written."""
 
     session_id: str
     modified_ms: int
-    fingerprint: str
 
 
 class DataFolder:
@@ -55,11 +54,25 @@ class DataFolder:
         except OSError:
             return []
         sessions = [
-            _found(entry.name, entry.path)
+            FoundSession(entry.name, _modified(entry.path))
             for entry in entries
             if SESSION_NAME.fullmatch(entry.name) and (entry.is_symlink() or entry.is_dir())
         ]
         return sorted(sessions, key=lambda each: (-each.modified_ms, each.session_id))
+
+    def fingerprint(self, session_id: str) -> str:
+        """What changes whenever a file of a session does: sizes, and times that no program can set back."""
+        path = os.path.join(self.root, SESSIONS, session_id)
+        parts = [(0, 0, 0)]
+        try:
+            if not _is_folder(path):
+                raise NotADirectoryError
+            parts.append(_state(os.lstat(f"{path}/manifest.jsonl")))
+            with os.scandir(f"{path}/events") as segments:
+                parts += [_state(segment.stat(follow_symlinks=False)) for segment in segments]
+        except OSError:
+            parts.append((-1, -1, -1))
+        return sha256(repr(sorted(parts)).encode()).hexdigest()[:32]
 
     def log(self, session_id: str) -> SessionLog | None:
         """The log, where it is known without reading files."""
@@ -120,22 +133,16 @@ def _is_folder(path: str) -> bool:
         return False
 
 
-def _found(session_id: str, path: str) -> FoundSession:
-    """A session with what changes whenever one of its files does: sizes, and times that no program can set back."""
-    latest, parts = 0, [(0, 0, 0)]
+def _modified(path: str) -> int:
+    """When the manifest of a session was last written, in milliseconds; 0 for a link, and without a manifest."""
     try:
-        if not _is_folder(path):
-            raise NotADirectoryError
-        info = os.lstat(f"{path}/manifest.jsonl")
-        latest = info.st_mtime_ns // 1_000_000
-        parts.append((info.st_size, info.st_ctime_ns, info.st_mtime_ns))
-        with os.scandir(f"{path}/events") as segments:
-            for segment in segments:
-                info = segment.stat(follow_symlinks=False)
-                parts.append((info.st_size, info.st_ctime_ns, info.st_mtime_ns))
+        return os.lstat(f"{path}/manifest.jsonl").st_mtime_ns // 1_000_000 if _is_folder(path) else 0
     except OSError:
-        parts.append((-1, -1, -1))
-    return FoundSession(session_id, latest, sha256(repr(sorted(parts)).encode()).hexdigest()[:32])
+        return 0
+
+
+def _state(info: os.stat_result) -> tuple[int, int, int]:
+    return info.st_size, info.st_ctime_ns, info.st_mtime_ns
 
 
 def _refuse(lexeme: str) -> float:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_workrail.sessions.data_folder import DataFolder, FoundSession
+from pytest_workrail.sessions.data_folder import DataFolder
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
-from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.results import FileResult
 
 if TYPE_CHECKING:
     from pytest_workrail.sessions.session_log import Snapshots
@@ -63,11 +63,10 @@ class Summary(NamedTuple):
 
 def summaries(folder: DataFolder, *, use_cache: bool = True) -> list[Summary]:
     """Return every session, the newest first. The cache lies in the user's cache folder, never in the data folder."""
-    sessions = folder.sessions()
     cache = Cache(folder.root if use_cache else None, f"sessions {_FORMAT} {VERSION}")
-    listed = list(_summaries(folder, sessions, cache))
-    known = {each.session_id for each in sessions}
-    gone = [name for name in cache.entries if name not in known]
+    known = [each.session_id for each in folder.sessions()]
+    listed = list(_summaries(folder, known, cache))
+    gone = [name for name in cache.entries if name not in set(known)]
     for name in gone:
         del cache.entries[name]
     cache.changed = cache.changed or bool(gone)
@@ -75,17 +74,18 @@ def summaries(folder: DataFolder, *, use_cache: bool = True) -> list[Summary]:
     return sorted(listed, key=lambda each: (-each.ended_ms, each.session))
 
 
-def _summaries(folder: DataFolder, sessions: list[FoundSession], cache: Cache) -> Iterator[Summary]:
+def _summaries(folder: DataFolder, sessions: list[str], cache: Cache) -> Iterator[Summary]:
     snapshots: Snapshots | None = None
-    for each in sessions:
-        kept = cache.get(each.session_id, each.fingerprint)
+    for session_id in sessions:
+        fingerprint = "" if cache.path is None else folder.fingerprint(session_id)
+        kept = cache.get(session_id, fingerprint)
         summary = None if kept is None else _kept(kept.result.record)
         if summary is None:
             from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise  # not if all are kept
 
             snapshots = snapshots or Snapshots(folder)
-            summary = summarise(read_log(folder, each.session_id), snapshots)
-            cache.put(each.session_id, each.fingerprint, FileResult([], summary._asdict()))
+            summary = summarise(read_log(folder, session_id), snapshots)
+            cache.put(session_id, fingerprint, FileResult([], summary._asdict()))
         yield summary
 
 

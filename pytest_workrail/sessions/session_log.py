@@ -7,7 +7,7 @@ are and count as unknown; they are never dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from msgspec import Struct
@@ -29,9 +29,10 @@ from pytest_workrail.engine.model.events import (
 )
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId
 from pytest_workrail.engine.model.lenient import ANY_RECORDS, ANY_SNAPSHOTS, AnyEvent, UnknownEvent, read_any_event
-from pytest_workrail.engine.model.manifest import ManifestRecord, segments
+from pytest_workrail.engine.model.manifest import ManifestRecord, SegmentClosed, segments
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run, project_dag
+from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.projections.session_facts import run_status
 from pytest_workrail.engine.store.log import (
     altered_segment,
@@ -110,27 +111,40 @@ def _verified(
     has_events = folder.has_folder(session_id, "events")
     size = 0
     for record in segments(reading.records):
-        kept = reading.records[: record.manifest_index]
-        where = f"manifest line {record.manifest_index + 1}"
         size += record.bytes
         if size > MAX_SESSION_BYTES:
-            return events, kept, f"the log has more than {MAX_SESSION_BYTES:,} bytes"
-        try:
-            content = folder.read_of_session(session_id, record.segment_rel_path) if has_events else None
-        except OSError as problem:
-            return events, kept, f"{record.segment_rel_path} can't be read ({problem.strerror}; {where})"
-        if content is None:
-            return events, kept, f"{missing_segment(record).reason.message} ({where})"
-        if (len(content), digest(content)) != (record.bytes, record.sha256):
-            return events, kept, f"{altered_segment(record).reason.message} ({where})"
-        segment = read_segment(session_id, record, content, read_any_event)
+            segment: Ok[tuple[Event, ...]] | Err[str] = Err(f"the log has more than {MAX_SESSION_BYTES:,} bytes")
+        else:
+            segment = _segment(folder, session_id, record, has_events)
         if isinstance(segment, Err):
-            return events, kept, f"{record.segment_rel_path}: {segment.error.reason.message} ({where})"
+            return events, reading.records[: record.manifest_index], segment.error
         events.extend(segment.value)
     if reading.cut is not None:
         return events, reading.records, f"manifest {reading.cut.reason.message}"
     unpinned = unpinned_node(cast("Log", events), reading.records)
     return events, reading.records, None if unpinned is None else unpinned.reason.message
+
+
+def _segment(
+    folder: DataFolder, session_id: SessionId, record: SegmentClosed, has_events: bool
+) -> Ok[tuple[Event, ...]] | Err[str]:
+    """Return the events of a segment, or what is wrong with it."""
+    try:
+        content = folder.read_of_session(session_id, record.segment_rel_path) if has_events else None
+    except OSError as problem:
+        return Err(f"{record.segment_rel_path} can't be read ({problem.strerror}; {_line_of(record)})")
+    if content is None:
+        return Err(f"{missing_segment(record).reason.message} ({_line_of(record)})")
+    if (len(content), digest(content)) != (record.bytes, record.sha256):
+        return Err(f"{altered_segment(record).reason.message} ({_line_of(record)})")
+    events = read_segment(session_id, record, content, read_any_event)
+    if isinstance(events, Err):
+        return Err(f"{record.segment_rel_path}: {events.error.reason.message} ({_line_of(record)})")
+    return events
+
+
+def _line_of(record: ManifestRecord) -> str:
+    return f"manifest line {record.manifest_index + 1}"
 
 
 def trusted_log(
@@ -144,7 +158,7 @@ def trusted_log(
     dag = project_dag(cast("Log", kept))  # what is unknown has no scope
     if isinstance(dag, Err):
         return SessionLog(session_id, damage=dag.error.message)
-    started = [event.scope.run_id for event in kept if isinstance(event, RunStarted)]
+    started = [event.scope.run_id for event in of_kind(cast("Log", kept), RunStarted)]
     return SessionLog(session_id, kept, manifest, damage, {run_id: dag.value[run_id] for run_id in started})
 
 
@@ -212,24 +226,21 @@ class Snapshots:
 
 def summarise(log: SessionLog, snapshots: Snapshots) -> Summary:
     """Return the summary of a log."""
-    known = [event for event in log.events if not isinstance(event, UnknownEvent)]
-    nodes = [event.data for event in known if isinstance(event, NodeCreated)]
-    edges = [event.data for event in known if isinstance(event, EdgeCreated)]
-    gaps = [event.data for event in known if isinstance(event, GapRecorded)]
+    nodes = [event.data for event in of_kind(log.log, NodeCreated)]
     summary = Summary(
         session=log.session_id,
         status="empty" if log.is_empty else "unknown",
         steps=sum(node.node_kind == "step" and node.parent_node_id is not None for node in nodes),
         blocks=sum(node.node_kind == "blocked_attempt" for node in nodes),
-        gaps=sum(not isinstance(gap.resolution, Resolves) for gap in gaps),
-        forks=sum(edge.cause.kind == "non_tip_advance" for edge in edges),
+        gaps=sum(not isinstance(event.data.resolution, Resolves) for event in of_kind(log.log, GapRecorded)),
+        forks=sum(event.data.cause.kind == "non_tip_advance" for event in of_kind(log.log, EdgeCreated)),
         checkpoints=sum(node.node_kind == "checkpoint" for node in nodes),
         events=len(log.events),
         unknown=log.unknown,
         runs=len(log.runs),
-        started_ms=next((event.timestamp_ms for event in known if event.timestamp_ms), 0),
-        ended_ms=known[-1].timestamp_ms if known else 0,
-        title=_title(known),
+        started_ms=next((event.timestamp_ms for event in _known(log.events) if event.timestamp_ms), 0),
+        ended_ms=next((event.timestamp_ms for event in _known(reversed(log.events))), 0),
+        title=_title(of_kind(log.log, ContextSet)),
         damage=log.damage,
     )
     if log.runs:
@@ -237,10 +248,14 @@ def summarise(log: SessionLog, snapshots: Snapshots) -> Summary:
     return summary if summary.damage is None else summary._replace(status="damaged")
 
 
-def _title(events: Sequence[Event]) -> str:
+def _known(events: Iterable[AnyEvent]) -> Iterator[Event]:
+    return (event for event in events if not isinstance(event, UnknownEvent))
+
+
+def _title(contexts: Sequence[ContextSet]) -> str:
     """Return the goal that the session was started with."""
-    for event in events:
-        if isinstance(event, ContextSet) and event.data.source == "initial":
+    for event in contexts:
+        if event.data.source == "initial":
             goal = event.data.context.get("goal")
             if isinstance(goal, str) and goal:
                 return goal[:_MAX_TITLE]

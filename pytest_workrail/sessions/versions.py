@@ -150,7 +150,7 @@ class BundleFolder(DataFolder):
         return True
 
     def sessions(self) -> list[FoundSession]:
-        return [FoundSession(self._log.session_id, 0, "")]
+        return [FoundSession(self._log.session_id, 0)]
 
     def log(self, session_id: str) -> SessionLog | None:
         return self._log

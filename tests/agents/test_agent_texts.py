@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.base.ecma_regex import compile_pattern
-from workrail_lint.base.pattern_texts import matching_texts
+from workrail_lint.base.ecma_regex import compile_pattern, matching_texts
 from workrail_lint.base.result import Ok
 
 

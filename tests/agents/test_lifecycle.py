@@ -182,7 +182,7 @@ def test_a_workflow_that_does_not_compile() -> None:
     result = run_lifecycle(workflow(), {})
     assert result.kind == "compilation_failed"
     (error,) = result.to_json()["errors"]
-    assert (error["name"], error["pointer"]) == ("steps-empty", "/steps")
+    assert (error["name"], error["pointer"]) == ("schema-bounds", "/steps")
     with pytest.raises(RuntimeError, match="there is no golden"):
         result.golden()
 

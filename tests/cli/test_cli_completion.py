@@ -85,7 +85,7 @@ def test_bash_completes_commands_options_and_choices(offered: object) -> None:
     assert offered("lock", "--") == sorted(
         [
             *("--update", "--check", "--file", "--catalog", "--routines"),
-            *("--bindings", "--bindings-dir", "--config", "--isolated", "--help"),
+            *("--bindings", "--bindings-dir", "--engine-version", "--config", "--isolated", "--help"),
         ]
     )
     assert offered("catalog", "") == ["--help", "export", "import", "list", "show"]

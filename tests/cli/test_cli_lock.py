@@ -441,7 +441,7 @@ def test_a_lockfile_is_the_same_text_as_one_made_at_once() -> None:
     assert Lockfile({"id": "c"}, {}).text() == empty
 
 
-@pytest.mark.parametrize("action", ["--update", "--check"])
+@pytest.mark.parametrize("action", ["--update", "--check", "--update again"])
 def test_a_workflow_more_is_a_few_kilobytes_more(tmp_path: Path, action: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was compiled only the entry stays, so a repository with thousands of workflows fits in memory."""
     peaks = {}
@@ -451,11 +451,11 @@ def test_a_workflow_more_is_a_few_kilobytes_more(tmp_path: Path, action: str, mo
         monkeypatch.chdir(folder)
         for number in range(count):
             (folder / f"w{number}.json").write_text(json.dumps(workflow(step("first"), id=f"w-{number}")))
-        if action == "--check":
+        if action != "--update":
             main(["lock", "--update"])
         gc.collect()
         tracemalloc.start()
-        assert main(["lock", action]) == 0
+        assert main(["lock", action.split()[0]]) == 0
         peaks[count] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peaks[80] - peaks[20] < 60 * 12_000
+    assert peaks[80] - peaks[20] < 60 * 10_000

@@ -310,3 +310,14 @@ def test_init_lets_scenarios_write_themselves(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "workrail-test generate workflows/first_workflow.json --out tests" in done.stdout
     assert (target / "tests" / "first_workflow.blocked-by-missing-notes.scenario.json").exists()
+
+
+def test_init_for_the_profile_of_the_design(run: Run, tmp_path: Path) -> None:
+    assert run("init", ".", "--profile", "locked", "--ci", "none").code == 0
+    config = (tmp_path / "workrail-lint.toml").read_text("utf-8")
+    assert 'profile = "locked"' in config
+    assert 'target = "ir"' in config
+    assert json.loads((tmp_path / "tests/first_workflow.scenario.json").read_bytes())["profile"] == "locked"
+    golden = json.loads((tmp_path / "tests/__goldens__/first_workflow.golden.json").read_bytes())
+    assert golden["profile"] == "locked"
+    assert run("check").code == 0

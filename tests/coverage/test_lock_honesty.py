@@ -508,7 +508,9 @@ def test_a_claim_may_name_its_revision(project: LockProject) -> None:
 
 
 def test_claims_in_docstrings_and_comments(project: LockProject) -> None:
-    project.registry(*(lock(lock_id) for lock_id in ("module", "cls", "method", "comment", "inner", "prose", "star")))
+    project.registry(
+        *(lock(lock_id) for lock_id in ("module", "cls", "method", "comment", "inner", "prose", "star", "above-class"))
+    )
     (project.pytester.path / "test_words.py").write_text(
         textwrap.dedent(
             '''
@@ -520,16 +522,21 @@ def test_claims_in_docstrings_and_comments(project: LockProject) -> None:
 
             # @enforces comment
 
+            import pytest
 
+
+            # @enforces above-class
             class TestIt:
                 """
                 @enforces cls
                 * @Enforces STAR
                 """
 
-                def test_it(self, request):
+                # @enforces inner
+                # Both lines are directly above.
+                @pytest.mark.parametrize("number", [1])
+                def test_it(self, request, number):
                     """@enforces method"""
-                    # @enforces inner
                     text = "# @enforces prose"
                     assert request.node.name in text or request
             '''
@@ -537,4 +544,48 @@ def test_claims_in_docstrings_and_comments(project: LockProject) -> None:
         encoding="utf-8",
     )
     assert project.run().ret == pytest.ExitCode.OK
-    assert project.enforced == ["cls", "comment", "inner", "method", "module", "star"]
+    assert project.enforced == ["above-class", "cls", "comment", "inner", "method", "module", "star"]
+
+
+MISPLACED = {
+    "in the body": "def test_it(request):\n    # @enforces first\n    assert request.node.name\n",
+    "beside the test": "def test_it(request):  # @enforces first\n    assert request.node.name\n",
+    "a blank line between": "x = 1\n# @enforces first\n\ndef test_it(request):\n    assert request.node.name\n",
+    "above a helper": "x = 1\n# @enforces first\ndef help(): ...\n\ndef test_it(request):\n    assert request.node\n",
+    "at the end": "def test_it(request):\n    assert request.node.name\n# @enforces first\n",
+    "above an import": "x = 1\n# @enforces first\nimport os\n\ndef test_it(request):\n    assert request.node.name\n",
+}
+
+
+@pytest.mark.parametrize("source", MISPLACED.values(), ids=MISPLACED)
+def test_a_comment_that_is_about_no_test_is_an_error(project: LockProject, source: str) -> None:
+    project.registry(lock("first"))
+    (project.pytester.path / "test_words.py").write_text(source, encoding="utf-8")
+    assert project.run().ret == pytest.ExitCode.TESTS_FAILED
+    assert project.enforced == []
+    (problem,) = project.report["warnings"]
+    line = 1 + source[: source.index("# @enforces")].count("\n")
+    assert problem.startswith(f'test_words.py:{line}: "@enforces first" claims nothing here')
+
+
+def test_a_comment_claims_for_its_own_test_only(project: LockProject) -> None:
+    project.registry(lock("first"))
+    (project.pytester.path / "test_words.py").write_text(
+        "import pytest\n\n\n# @enforces first\ndef test_one():\n    pytest.skip('not today')\n\n\n"
+        "def test_other(request):\n    assert request.node.name\n",
+        encoding="utf-8",
+    )
+    project.run()
+    assert project.enforced == []
+
+
+def test_the_registry_is_found_from_any_folder(project: LockProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.registry(lock("first"))
+    project.tests('@pytest.mark.enforces("first")\ndef test_it(request):\n    assert request.node.name\n')
+    (project.pytester.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    below = project.pytester.path / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    result = project.run("..")
+    assert result.ret == pytest.ExitCode.OK
+    assert project.enforced == ["first"]

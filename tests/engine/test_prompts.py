@@ -16,10 +16,12 @@ from pytest_workrail.engine.core.prompts import (
     PromptRenderer,
     PromptStyle,
     Situation,
+    _next_input,
     contract_guidance,
     last_step_id,
 )
 from pytest_workrail.engine.model.step_keys import LoopPosition, StepInstance
+from pytest_workrail.engine.model.words import Preferences
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.systems.workrail.model.build import program_model
 
@@ -361,3 +363,27 @@ def test_a_contract_with_its_example_and_fixed_members() -> None:
         "Artifact contract: wr.a",
         "Submit an artifact that meets this contract in `output.artifacts`.",
     ]
+
+
+GUIDED = Preferences("guided", "conservative")
+NEVER = Preferences("full_auto_never_stop", "aggressive")
+
+
+@pytest.mark.parametrize(
+    ("confirmer", "situation", "source", "needed"),
+    [
+        (None, {}, None, ""),
+        (None, {"asked_for": ("a", "b"), "dependencies": ("x",)}, "you", "`a`, `b`"),
+        (None, {"dependencies": ("x", "y")}, "user", "x; y"),
+        ("user", {}, "user", "approval of this step"),
+        ("user", {"preferences": NEVER}, None, ""),
+        ("coordinator", {}, "coordinator", "approval of this step"),
+        ("coordinator", {"dependencies": ("x",)}, "user", "approval of this step; x"),
+        ("coordinator", {"dependencies": ("x",), "preferences": NEVER}, "user", "x"),
+    ],
+)
+def test_who_has_to_provide_what(confirmer: Any, situation: dict[str, Any], source: str | None, needed: str) -> None:
+    answer = _next_input(confirmer, Situation({}, **{"preferences": GUIDED, **situation}))
+    assert (None if answer is None else (answer.source, answer.needed)) == (
+        None if source is None else (source, needed)
+    )

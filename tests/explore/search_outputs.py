@@ -11,21 +11,26 @@ import json
 import re
 import sys
 import tempfile
-from itertools import islice
+from collections.abc import Iterator
+from itertools import groupby, islice, product
 from pathlib import Path
 from typing import Any
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
-from planted import WORKFLOWS, compiled
+from planted import PLANTED, WORKFLOWS, compiled
+from zoo import ZOO
 
 from pytest_workrail.cli import main
-from pytest_workrail.engine.core.profiles import PROFILES
-from pytest_workrail.explore.hostile_promises import Promises
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.explore import planner, runs
+from pytest_workrail.explore.generation import generation_piece, perform
+from pytest_workrail.explore.hostile_promises import BrokenPromise, Promises
+from pytest_workrail.explore.hostile_search import Settling, explore, generated_seeds
 from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERSIZE, WRONG_TOKENS, Turn, describe
 from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
-from pytest_workrail.explore.mutation_report import _contexts, _turns, missing_scenario
+from pytest_workrail.explore.mutation_report import SoundRuns, _contexts, _turns, missing_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
@@ -39,6 +44,7 @@ LOOPS = (
     {"type": "forEach", "items": "things", "itemVar": "thing"},
 )
 EXPECTED = Path(__file__).parent / "expected"
+MODES = ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")
 HIGH = {"var": "risk", "equals": "high"}
 
 
@@ -100,14 +106,11 @@ def outputs(folder: Path) -> dict[str, str]:
             answer = _said(command, str(path), *([] if command == "generate" else options[command]), "--json")
             found[f"{command}-{name}.txt"] = said.replace(str(folder), "FOLDER")
             found[f"{command}-{name}.json"] = answer.replace(str(folder), "FOLDER")
-    found["mutants.txt"] = mutant_lines()
-    found["missing.txt"] = missing_lines()
-    found["turns.txt"] = turn_lines()
     return found
 
 
-def mutant_lines() -> str:
-    """Every mutant of the shipped workflows and of a workflow with every kind of loop, one on a line."""
+def every_loop() -> dict[str, Any]:
+    """A workflow with every kind of loop."""
     steps = [
         {
             "id": f"loop-{number}",
@@ -118,9 +121,13 @@ def mutant_lines() -> str:
         }
         for number, loop in enumerate(LOOPS)
     ]
-    loops = {"id": "demo.loops", "name": "Loops", "description": "All kinds.", "version": "1.0.0", "steps": steps}
+    return {"id": "demo.loops", "name": "Loops", "description": "All kinds.", "version": "1.0.0", "steps": steps}
+
+
+def mutant_lines() -> str:
+    """Every mutant of the shipped workflows and of a workflow with every kind of loop, one on a line."""
     lines: list[str] = []
-    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), loops, EVERYTHING):
+    for source in (*sorted((ROOT / "fixtures" / "workflows").glob("*.json")), every_loop(), EVERYTHING, *ZOO.values()):
         made = compile_workflow(source, routines=ROOT / "fixtures" / "routines")
         assert isinstance(made, Ok), made.error
         lines += [
@@ -139,7 +146,10 @@ def missing_lines() -> str:
         assert isinstance(made, Ok), made.error
         ir = made.value.ir
         if source is EVERYTHING:
-            missing = ((mutant.id, missing_scenario(mutant, ir, ["reference"], 8)) for mutant in mutants(ir))
+            kinds = groupby(sorted(mutants(ir), key=lambda mutant: mutant.operator), key=lambda mutant: mutant.operator)
+            some = [mutant for _, group in kinds for mutant in islice(group, 2)]
+            runs = SoundRuns(ir)
+            missing = ((mutant.id, missing_scenario(mutant, runs, ["reference"], 8)) for mutant in some)
             lines += [f"{name} {json.dumps(scenario)}" for name, scenario in missing]
         for mutant in {mutant.operator: mutant for mutant in mutants(ir)}.values():
             change = (mutant, program_model(ir), mutant.apply(ir))
@@ -193,6 +203,87 @@ def turn_lines() -> str:
     return "\n".join(lines) + "\n"
 
 
+PLANNED = ("decision", "everything", "loops", *ZOO)
+SHIPPED = ("design-gate",)
+
+
+def plan_lines() -> str:
+    """What is generated for a workflow and the way that the search takes, which decides how long it takes: digests."""
+    profiles: tuple[ProfileName, ...] = tuple(PROFILES)
+    sources: dict[str, Any] = {**WORKFLOWS, **ZOO, "everything": EVERYTHING, "loops": every_loop()}
+    lines: list[str] = []
+    for name in (*PLANNED, *SHIPPED):
+        source = sources.get(name, ROOT / "fixtures" / "workflows" / f"{name}.json")
+        made = compile_workflow(source, routines=ROOT / "fixtures" / "routines")
+        assert isinstance(made, Ok), made.error
+        steps: list[Any] = []
+        with _recorded(steps):
+            answer = perform(generation_piece(f"{name}.json", made.value.ir, profiles))
+        numbers = " ".join(f"{what} {len(answer[what])}" for what in ("new", "infeasible", "scenarios"))  # type: ignore[arg-type]
+        answers, ways = (digest(json.dumps(each, sort_keys=True).encode())[7:19] for each in (answer, steps))
+        lines.append(f"{name}: {numbers}, {answers}; {len(steps)} steps of the search, {ways}")
+        if name in ("decision", "loops"):
+            few = _with_one_run(made.value.ir, profiles)
+            lines += [f"  {json.dumps(each)}" for each in few["uncovered"]]  # type: ignore[union-attr]
+    return "\n".join(lines) + "\n"
+
+
+@contextlib.contextmanager
+def _recorded(steps: list[Any]) -> Iterator[None]:
+    """Record the order in which targets are tried, and what could be shown on the way to each of them."""
+    rank, extras = planner.Planner._rank, planner.extras
+
+    def recorded_rank(self: Any, target: Any, *others: Any) -> Any:
+        answer = rank(self, target, *others)
+        steps.append([target.place, *answer])
+        return answer
+
+    def recorded_extras(*given: Any) -> Iterator[Any]:
+        for wishes in extras(*given):
+            steps.append([[None if condition is None else condition.raw, holds] for condition, holds in wishes])
+            yield wishes
+
+    planner.Planner._rank, planner.extras = recorded_rank, recorded_extras  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        planner.Planner._rank, planner.extras = rank, extras  # type: ignore[method-assign]
+
+
+def _with_one_run(ir: dict[str, Any], profiles: tuple[ProfileName, ...]) -> dict[str, Any]:
+    """What is said when a search may only try one run of each kind, so that goals are left."""
+    limits = runs._MAX_RUNS, runs._MAX_DRY
+    runs._MAX_RUNS, runs._MAX_DRY = 1, 1
+    try:
+        return perform(generation_piece("few.json", ir, profiles))
+    finally:
+        runs._MAX_RUNS, runs._MAX_DRY = limits
+
+
+def occasion_lines() -> str:
+    """How often each promise could have been broken in a run of every turn, and how many faults landed, by kind."""
+    lines: list[str] = []
+    for number, (name, profile) in enumerate(product([*WORKFLOWS, "everything"], PROFILES)):
+        made = compile_workflow(EVERYTHING) if name == "everything" else None
+        ir = made.value.ir if isinstance(made, Ok) else compiled(name)
+        promises = Promises()
+        world = World(ir, profile, MODES[number % len(MODES)], "occasions", promises, files=number % 2 == 0)
+        for index, turn in enumerate(TURNS):
+            world.play(turn)
+            if index % 3 == 0:
+                world.play(("adv", 0, "right"))
+            if all(agent.is_done for agent in world.agents):
+                world.play(("rewind", index % 2, 1 + index % 4))
+        broken = ""
+        try:
+            Settling(world, promises, stays=number % 2 == 0).run()
+        except BrokenPromise as error:
+            broken = f" ({error.promise}: {error.how})"
+        lines += [f"{name} {profile} {world.preferences.autonomy}{broken}", f"  {json.dumps(promises.occasions)}"]
+        lines += [f"  {kind}: {landed} of {world.tried[kind]}" for kind, landed in world.landed.items()]
+    return "\n".join(lines) + "\n"
+
+
 def _answer(world: World, response: dict[str, Any]) -> str:
     """Where an answer leads."""
     members = {name: world.symbol(value) for name, value in response.items() if name.endswith("Token")}
@@ -212,8 +303,48 @@ def _said(*arguments: str) -> str:
     return f"{said.getvalue()}(exit code {code})\n"
 
 
+# Bugs that a search finds in a few runs.
+FOUND = (
+    "nobody hears a stop",
+    "decisions of earlier iterations count",
+    "a replay is rendered from today's log",
+    "all looks at a node share one attempt",
+    "the retry token belongs to the node above",
+    "no gap is recorded",
+    "gaps are only warnings",
+    "a change replaces the context",
+    "a look writes",
+    "a block prints no next call",
+)
+
+
+def found_lines() -> str:
+    """What searches for planted bugs find, and what they did until then."""
+    lines: list[str] = []
+    for bug in PLANTED:
+        if bug.name in FOUND:
+            ir = compiled(bug.workflow)
+            seeds = generated_seeds(ir, bug.profile)[:3] if not lines else ()
+            with bug.planted():
+                search = explore(ir, bug.profile, bug.mode, "1", 6, seeds)
+            counts = [search.runs, search.states, search.found_after, search.tried, search.landed, search.occasions]
+            lines.append(f"{bug.name}: {search.broken}, {search.story}; {json.dumps(counts)}")
+    return "\n".join(lines) + "\n"
+
+
+LINES = {
+    "found": found_lines,
+    "mutants": mutant_lines,
+    "missing": missing_lines,
+    "turns": turn_lines,
+    "plans": plan_lines,
+    "occasions": occasion_lines,
+}
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
         EXPECTED.mkdir(exist_ok=True)
         for file, text in outputs(Path(place)).items():
             (EXPECTED / file).write_text(text, encoding="utf-8")
+    for what, made_of in LINES.items():
+        (EXPECTED / f"{what}.txt").write_text(made_of(), encoding="utf-8")

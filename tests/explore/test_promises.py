@@ -8,15 +8,24 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from planted import GUIDED, compiled
+from planted import GUIDED, NEVER, WORKFLOWS, compiled
 
 from pytest_workrail.agents.agent import Submit
+from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
-from pytest_workrail.engine.model.events import ContextSet, Event, NodeOutputAppended
-from pytest_workrail.explore.hostile_promises import BrokenPromise, Oracle, Progress, Promises
+from pytest_workrail.engine.model.events import (
+    ContextSet,
+    DecisionTraceAppended,
+    Event,
+    GapRecorded,
+    NodeOutputAppended,
+)
+from pytest_workrail.engine.protocol.errors import internal
+from pytest_workrail.explore import hostile_promises
+from pytest_workrail.explore.hostile_promises import BrokenPromise, Oracle, Progress, Promises, _context_difference
 from pytest_workrail.explore.hostile_search import Settling
 from pytest_workrail.explore.hostile_world import CallRecord, World, advance_request
-from workrail_lint import Ok, compile_workflow
+from workrail_lint import Err, Ok, compile_workflow
 
 
 def step(step_id: str, **members: Any) -> dict[str, Any]:
@@ -152,10 +161,16 @@ class Tampered(Promises):
         super().called(world, self.change(record))
 
 
-def broken(*turns: Any, change: Change, profile: ProfileName = "reference", workflow: str = "approval") -> str:
+def nothing(_: Any) -> Any:
+    return lambda *_: None
+
+
+def broken(
+    *turns: Any, change: Change, profile: ProfileName = "reference", workflow: str = "approval", mode: str = GUIDED
+) -> str:
     """The promise that a run breaks when its last call is changed, and how; nothing when it keeps all of them."""
     watcher = Tampered()
-    world = World(compiled(workflow), profile, GUIDED, "tampered", watcher)
+    world = World(compiled(workflow), profile, mode, "tampered", watcher)
     for turn in turns[:-1]:
         world.play(turn)
     watcher.change = change
@@ -283,6 +298,330 @@ def test_a_submission_carries_what_the_agent_gives() -> None:
     }
 
 
+# Every promise about a call, kept and broken.
+RIGHT, LOOK, BLOCK, RESEND = ("adv", 0, "right"), ("look", 0), ("block", 0, 1), ("resend", 0, 0)
+ALL_ATTEMPTS = ("block", 0, 10)
+
+
+def both(*changes: Change) -> Change:
+    def change(record: CallRecord) -> CallRecord:
+        for each in changes:
+            record = each(record)
+        return record
+
+    return change
+
+
+def failed(code: str) -> Change:
+    """A call that gets this error instead of an answer, and that wrote nothing."""
+
+    def change(record: CallRecord) -> CallRecord:
+        assert record.exchange is not None
+        exchange = structs.replace(record.exchange, is_error=True, response={"code": code, "message": "why"})
+        return replace(record, exchange=exchange, after=record.before)
+
+    return change
+
+
+def accepted(record: CallRecord) -> CallRecord:
+    """A call that gets an empty answer instead of an error."""
+    assert record.exchange is not None
+    return replace(record, exchange=structs.replace(record.exchange, is_error=False, response={}))
+
+
+def wrote(record: CallRecord) -> CallRecord:
+    """A call that wrote one more event, a copy of the first one."""
+    return replace(record, after=(*record.after, record.before[0]))
+
+
+def without(name: str) -> Change:
+    def change(record: CallRecord) -> CallRecord:
+        assert record.exchange is not None
+        response = {key: value for key, value in record.exchange.response.items() if key != name}
+        return replace(record, exchange=structs.replace(record.exchange, response=response))
+
+    return change
+
+
+def pending(**members: Any) -> Change:
+    """A call whose answer shows the pending step otherwise."""
+
+    def change(record: CallRecord) -> CallRecord:
+        assert record.exchange is not None
+        shown: Any = record.exchange.response["pending"]
+        return answered(pending={**shown, **{name: f"{shown[name]}{text}" for name, text in members.items()}})(record)
+
+    return change
+
+
+def same_token(record: CallRecord) -> CallRecord:
+    """A look that gets the token back that it was made with."""
+    return answered(continueToken=record.request["continueToken"])(record)
+
+
+NO_CALL = "goes-on: an answer with a pending step prints no next call"
+ELSEWHERE = "goes-on: the printed next call after a block does not start from the block"
+FINAL = both(blocked({}), answered(nextCall=None, retryable=False))
+NOT_FINAL = both(blocked({}), answered(nextCall=None, retryable=True))
+FORKED = "fork: the node of step plan shows something other than before"
+
+
+@pytest.mark.parametrize(
+    ("turns", "change", "how"),
+    [
+        ([LOOK], failed("VALIDATION_ERROR"), ""),
+        ([LOOK], failed("ODD"), "total: the error code ODD is not in the closed set"),
+        ([LOOK], failed("INTERNAL_ERROR"), "total: continue_workflow fails: why"),
+        ([("checkpoint", 0)], failed("SESSION_NOT_HEALTHY"), "total: checkpoint_workflow fails: why"),
+        ([LOOK], failed("TOKEN_SESSION_LOCKED"), "goes-on: the session is locked although no one writes to it"),
+        ([LOOK], both(failed("VALIDATION_ERROR"), wrote), "refused-changes-nothing: a refused continue_workflow wrote"),
+        ([("wrong", 0, "cut")], wrote, "refused-changes-nothing: a refused continue_workflow wrote to the log"),
+        ([LOOK], wrote, "look-changes-nothing: rehydrating wrote to the log"),
+        ([("resume", 0)], wrote, "look-changes-nothing: rehydrating wrote to the log"),
+        ([("checkpoint", 0)], wrote, ""),
+        ([RIGHT], wrote, ""),
+        ([LOOK], same_token, ""),
+        ([RIGHT, ("rewind", 0, 1)], same_token, "goes-on: rehydrating gives out a token that was used before"),
+        ([RIGHT, RESEND], lambda record: record, ""),
+        ([RIGHT, RESEND], answered(more=1), "replay: the same advance gets another answer than the first time"),
+        ([RIGHT, RESEND], wrote, "replay: an advance that is on record was carried out again"),
+        ([RIGHT, RESEND], failed("VALIDATION_ERROR"), ""),
+        ([RIGHT, RESEND], failed("PRECONDITION_FAILED"), "replay: the same advance gets another answer than the"),
+        ([BLOCK, RESEND], wrote, "replay: an advance that is on record was carried out again"),
+        ([RIGHT], answered(nextCall=None), NO_CALL),
+        ([BLOCK], FINAL, ""),
+        ([BLOCK], NOT_FINAL, NO_CALL),
+        ([RIGHT], both(answered(nextCall=None), without("pending")), ""),
+        (
+            [RIGHT],
+            answered(nextCall={"params": {"continueToken": "x"}}),
+            "goes-on: the token of the printed next call is",
+        ),
+        ([RIGHT], answered(nextCall={"params": {}}), "goes-on: the token of the printed next call is not known"),
+        ([RIGHT], pending(stepId="x"), "goes-on: the printed next call is about another step"),
+        ([RIGHT], blocked({}), ELSEWHERE),
+        ([BLOCK], blocked({}), ""),
+        ([BLOCK], answered(retryable=False), "recoverable: a block by MISSING_REQUIRED_NOTES can't be retried"),
+        ([BLOCK], without("retryContinueToken"), "recoverable: a block by MISSING_REQUIRED_NOTES can't be retried"),
+        ([BLOCK], both(blocked({}), answered(retryable=False)), ""),
+        *(
+            ([BLOCK], both(blocked({"code": code}), answered(retryable=False)), f"recoverable: a block by {code} can't")
+            for code in (
+                "MISSING_REQUIRED_OUTPUT",
+                "INVALID_REQUIRED_OUTPUT",
+                "MISSING_REQUIRED_NOTES",
+                "ASSESSMENT_FOLLOWUP_REQUIRED",
+            )
+        ),
+        ([BLOCK], both(blocked(), answered(retryable=False)), ""),
+        ([BLOCK, RIGHT], failed("VALIDATION_ERROR"), ""),
+        ([BLOCK, RIGHT], failed("PRECONDITION_FAILED"), "recoverable: attempt 2 in a row was refused"),
+        ([("block", 0, 9), RIGHT], failed("PRECONDITION_FAILED"), "recoverable: attempt 10 in a row was refused"),
+        ([RIGHT], failed("PRECONDITION_FAILED"), ""),
+        ([BLOCK, LOOK], failed("PRECONDITION_FAILED"), ""),
+        ([("block", 0, 9), BLOCK], lambda record: record, ""),
+        ([ALL_ATTEMPTS, BLOCK], lambda record: record, ""),
+        ([ALL_ATTEMPTS, BLOCK], both(accepted, wrote), "recoverable: attempt 11 in a row was taken"),
+        ([ALL_ATTEMPTS, LOOK], lambda record: record, ""),
+        ([BLOCK, LOOK], without("blockers"), ""),
+    ],
+)
+def test_a_promise_about_a_call_is_kept_or_broken(turns: list[Any], change: Change, how: str) -> None:
+    found = broken(*turns, change=change)
+    assert found.startswith(how) if how else not found, found
+
+
+@pytest.mark.parametrize(
+    ("is_final", "how"), [(True, "rehydrating a final block does not show the block"), (False, "")]
+)
+def test_a_look_at_a_final_block_shows_it(is_final: bool, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(World, "is_final_block", lambda *_: is_final)
+    assert broken(BLOCK, LOOK, change=without("blockers")) == (f"goes-on: {how}" if how else "")
+    assert broken(BLOCK, LOOK, change=both(blocked({}), answered(nextCall=None, retryable=False))) == ""
+    assert broken(LOOK, change=without("blockers")) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "how"),
+    [
+        (lambda record: record, ""),
+        (pending(prompt=" More."), FORKED),
+        (pending(title="!"), FORKED),
+        (pending(prompt="\n\n## Recovery Context\nNotes."), ""),
+    ],
+)
+def test_a_node_shows_the_same_to_whoever_looks(change: Change, how: str) -> None:
+    assert broken(LOOK, LOOK, change=change, profile="locked") == how
+    # Under profile reference other branches may change it.
+    assert broken(LOOK, LOOK, change=change, profile="reference") == ""
+
+
+def test_a_trace_has_a_budget() -> None:
+    def trace(size: int) -> Change:
+        def change(record: CallRecord) -> CallRecord:
+            (entry, *_), *_ = (each.data.entries for each in record.after if isinstance(each, DecisionTraceAppended))
+            return stored(DecisionTraceAppended, "data", "entries", value=(entry,) * size)(record)
+
+        return change
+
+    assert broken(RIGHT, change=trace(25)) == ""
+    assert broken(RIGHT, change=trace(26)) == "budget: a trace has too many entries"
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "difference"),
+    [
+        ({"a": 1}, {}, "variable a is set, but no accepted step has set it"),
+        ({}, {"a": 1}, "variable a is not set, but an accepted step has set it"),
+        ({"a": 1, "b": "x"}, {"a": 1, "b": "y"}, "variable b is 'x', expected 'y'"),
+        ({"a": 1}, {"a": 1.0}, "the context is the same"),
+    ],
+)
+def test_how_contexts_differ(actual: dict[str, Any], expected: dict[str, Any], difference: str) -> None:
+    assert _context_difference(actual, expected) == difference
+
+
+def test_a_run_that_does_not_start_breaks_a_promise_unless_nothing_is_to_be_done() -> None:
+    def refused_with(condition: bool) -> str:
+        steps = [step("only", runCondition={"var": "x", "equals": 1} if condition else None)]
+        made = compile_workflow({**WORKFLOWS["approval"], "steps": [_without_none(each) for each in steps]})
+        assert isinstance(made, Ok), made.error
+        promises = Promises()
+        world = World(made.value.ir, "reference", GUIDED, "refused", Tampered())
+        exchange = structs.replace(world.bench.exchanges[0], is_error=True, response={"message": "why"})
+        try:
+            promises.refused(world, exchange, {})
+        except BrokenPromise as error:
+            return f"{error.promise}: {error.how}"
+        return ""
+
+    assert refused_with(condition=False) == "total: start_workflow fails: why"
+    assert refused_with(condition=True) == ""
+
+
+def _without_none(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+# ----------------------------------------------------------------------------------------------- a faulty engine
+
+
+def found(*turns: Any, workflow: str = "decision", mode: str = GUIDED, **faults: Any) -> str:
+    """The promise that is broken once parts of the engine, or of our account of it, are replaced."""
+    watcher = Tampered()
+    world = World(compiled(workflow), "reference", mode, "faulty", watcher)
+    for turn in turns[:-1]:
+        world.play(turn)
+    for path, fault in faults.items():
+        *names, last = path.split("__")
+        target: Any = {"world": world, "promises": watcher}[names[0]]
+        for name in names[1:]:
+            target = getattr(target, name)
+        setattr(target, last, fault(getattr(target, last)))
+    try:
+        world.play(turns[-1])
+    except BrokenPromise as error:
+        return f"{error.promise}: {error.how}"
+    return ""
+
+
+def gone(_: Any) -> Any:
+    return lambda *_: Err(internal("gone"))
+
+
+def changed(**members: Any) -> Any:
+    """An oracle whose answer has these members."""
+    return lambda following: lambda *given: replace(following(*given), **members)
+
+
+def emptied(nodes: Any) -> Any:
+    return {}
+
+
+def missing_output(_: Any) -> Any:
+    return lambda _: Submission()
+
+
+@pytest.mark.parametrize(
+    ("turns", "faults", "how"),
+    [
+        ([LOOK], {"world__bench__engine__session": gone}, "healthy: the session can't be loaded any more: gone"),
+        ([LOOK], {"world__bench__engine__status": gone}, "healthy: the run has no status any more"),
+        ([RIGHT], {"promises___nodes": emptied}, "order: a node follows from one that was never there"),
+        ([RIGHT], {"promises___oracle__following": nothing}, "order: the run continues although the workflow can't"),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(pending="x")},
+            "order: step work is pending, but x comes next",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(pending=None)},
+            "order: step work is pending, but none comes next",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(iteration=1)},
+            "order: iteration 1 of rounds is under way too early or late",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(inside="x")},
+            "order: iteration 1 of rounds is under way too early or late",
+        ),
+        (
+            [RIGHT],
+            {"promises___oracle__following": changed(done=frozenset({("work", 0)}))},
+            "order: step work comes up twice",
+        ),
+        (
+            [RIGHT],
+            {"promises___judged_output": missing_output},
+            "gaps: a step was accepted although something it asks for is missing",
+        ),
+    ],
+)
+def test_a_faulty_engine_is_noticed(turns: list[Any], faults: dict[str, Any], how: str) -> None:
+    assert found(*turns, **faults) == how
+
+
+def test_a_node_that_cannot_be_opened_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(hostile_promises, "_opened", lambda *_: None)
+        assert found(RIGHT) == "healthy: a node that was just made can't be opened"
+    monkeypatch.setattr(World, "position", lambda *_: None)
+    with pytest.raises(BrokenPromise, match="the node of the first answer can't be opened") as broken:
+        World(compiled("decision"), "reference", GUIDED, "faulty", Promises())
+    assert broken.value.promise == "healthy"
+
+
+def test_a_gap_is_recorded_by_runs_that_never_stop_and_by_no_others() -> None:
+    gaps: list[Event] = []
+
+    def kept(record: CallRecord) -> CallRecord:
+        gaps.extend(event for event in record.after if isinstance(event, GapRecorded))
+        return record
+
+    def unrecorded(record: CallRecord) -> CallRecord:
+        return replace(record, after=tuple(event for event in record.after if not isinstance(event, GapRecorded)))
+
+    def recorded(severity: str) -> Change:
+        def change(record: CallRecord) -> CallRecord:
+            gap = structs.replace(gaps[0], data=structs.replace(gaps[0].data, severity=severity))  # type: ignore[attr-defined]
+            return replace(record, after=(*record.after, gap))
+
+        return change
+
+    assert broken(BLOCK, change=kept, mode=NEVER) == ""
+    assert gaps
+    assert broken(BLOCK, change=unrecorded, mode=NEVER) == (
+        "gaps: the run continued without something, and no gap says so"
+    )
+    assert broken(RIGHT, change=recorded("critical")) == "gaps: a gap was recorded in a run that stops"
+    assert broken(RIGHT, change=recorded("warning")) == ""
+    assert broken(RIGHT, change=recorded("critical"), mode=NEVER) == ""
+
+
 # ------------------------------------------------------------------------------------------------- the way to the end
 
 
@@ -300,10 +639,6 @@ def settled(*turns: Any, **faults: Any) -> str:
         return f"{error.promise}: {error.how}"
     assert all(agent.is_done for agent in world.agents)
     return ""
-
-
-def nothing(_: Any) -> Any:
-    return lambda *_: None
 
 
 def refused(call: Any) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, NewType, Union, get_args, get_origin
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import NODEFAULT, Meta, Struct
@@ -20,6 +21,7 @@ from pytest_workrail.engine.model.base import Shape, Value
 from pytest_workrail.engine.model.events import EVENTS
 from pytest_workrail.engine.model.ids import _FORMS
 from pytest_workrail.engine.model.manifest import RECORDS, segment_path
+from pytest_workrail.engine.model.reasons import _safe
 from workrail_lint.base.canonical import canonical_bytes
 
 sys.path.append(str(Path(__file__).parents[1] / "events"))
@@ -199,3 +201,10 @@ def subclasses(kind: type) -> Iterator[type[Any]]:
     for each in kind.__subclasses__():
         yield each
         yield from subclasses(each)
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"), [("plain_1-x", "plain_1-x"), ("Big Idea!", "big-idea-"), ("größe", "gr-e"), ("é", "-"), ("", "-")]
+)
+def test_a_dimension_can_be_called_anything(name: str, safe: str) -> None:
+    assert _safe(name) == safe

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.check import entry_of
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.identity import source_kind_of
+from workrail_lint.systems.workrail.lint import entry_of
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.workflow_registry import (

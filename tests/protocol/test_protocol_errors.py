@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 from pytest_workrail.engine.model.events import AdvanceRecorded, EdgeCreated, NodeCreated
 from pytest_workrail.engine.model.ids import NodeId, ref_of
 from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
+from pytest_workrail.engine.protocol.sessions import find_node
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.filesystem import Holder, on_files
 from pytest_workrail.engine.store.gate import Home
@@ -317,3 +319,32 @@ def test_a_token_that_cannot_be_made_is_an_error(monkeypatch: pytest.MonkeyPatch
     }
     shown = calls[tool]()
     assert (shown["code"], shown["message"]) == ("INTERNAL_ERROR", "Tokens can't be made or read (KEYRING_IO_ERROR).")
+
+
+HERE, ELSEWHERE = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("run", "ref", "expected"),
+    [
+        (None, None, "No run is known for this token."),
+        ((None, {}), None, "No run is known for this token."),
+        ((HERE, {}), None, "The run has no such node."),
+        ((HERE, {"n": HERE}), ELSEWHERE, "The run executes another version of the workflow."),
+        ((HERE, {"n": ELSEWHERE}), None, "The node belongs to another version of the workflow."),
+        ((HERE, {"n": HERE}), None, None),
+        ((HERE, {"n": HERE}), HERE, None),
+    ],
+)
+def test_the_node_of_a_token_is_found_or_the_reason_why_not(run: Any, ref: Any, expected: str | None) -> None:
+    runs = {}
+    if run is not None:
+        nodes = {name: SimpleNamespace(workflow_hash=each) for name, each in run[1].items()}
+        started = None if run[0] is None else SimpleNamespace(workflow_hash=run[0])
+        runs["r"] = SimpleNamespace(started=started, nodes=nodes)
+    place: Any = SimpleNamespace(run_id="r", node_id="n")
+    session: Any = SimpleNamespace(runs=runs)
+    found = find_node(session, place, None if ref is None else ref_of(ref))
+    assert (found.error.message if isinstance(found, Err) else None) == expected
+    if isinstance(found, Ok):
+        assert found.value == (runs["r"], runs["r"].nodes["n"])

@@ -7,7 +7,7 @@ import re
 
 from pytest_workrail.locks.sabotage import breaks
 
-SCHEMA_FINDINGS = "workrail_lint.systems.workrail.check:schema_findings"
+SCHEMA_FINDINGS = "workrail_lint.systems.workrail.schema_findings:schema_findings"
 
 
 def deaf_to(original, member):

@@ -9,14 +9,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 STAYS = ("ENOSPC", "EDQUOT")
 NEEDS_ROOM = ("open", "write", "mkdir", "link")
+_ROOT = re.compile(r"^.*/(?=(?:workrail_lint|pytest_workrail)/)")
 CHANGES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -27,6 +29,7 @@ class Disk:
         self.at = at
         self.fault = fault
         self.points: list[tuple[str, str]] = []
+        self.reached: set[tuple[str, int]] = set()
         self._log = log
         self._ignored = ignored
         self._is_full = False
@@ -45,6 +48,7 @@ class Disk:
             if path is None or path == self._log or (kind == "unlink" and path.startswith(self._ignored)):
                 return call(*arguments, **options)
             self.points.append((kind, path))
+            self.reached.update(_lines_of_ours())
             is_here = len(self.points) - 1 == self.at
             if is_here and self.fault == "short":
                 return call(arguments[0], _half(arguments[1]))
@@ -59,7 +63,29 @@ class Disk:
         return guarded
 
     def save(self) -> None:
-        Path(self._log).write_text(json.dumps(self.points))
+        Path(self._log).write_text(json.dumps({"points": self.points, "reached": sorted(self.reached)}))
+
+
+def _lines_of_ours() -> Iterator[tuple[str, int]]:
+    """Yield the lines of our modules that are being executed, by the path of the module below its package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(("workrail_lint.", "pytest_workrail.")):
+            yield _ROOT.sub("", frame.f_code.co_filename.replace(os.sep, "/")), frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+
+
+def break_promise(promise: str) -> None:
+    """Make `explore` find a run that breaks a promise."""
+    explore = import_module("pytest_workrail.cli.explore")
+    combined = explore.combined
+    story = {"turns": [], "profile": "reference", "mode": "guided", "files": False, "stays": False}
+
+    def broken(results: list[dict[str, Any]]) -> Any:
+        return combined([{**each, "broken": (promise, "a planted bug"), "story": story} for each in results])
+
+    setattr(explore, "combined", broken)  # noqa: B010 - a module of which nothing is known here
 
 
 def _half(data: Any) -> memoryview:
@@ -94,6 +120,8 @@ def main() -> int:
     disk = Disk(plan["at"], plan["fault"], plan["log"], plan["ignored"])
     sys.argv[:] = plan["command"]
     program = import_module(plan["module"])
+    if plan["breaks"]:
+        break_promise(plan["breaks"])
     disk.install()
     try:
         return int(program.main(plan["command"][1:]))

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import pytest
 from effort import times
 from forks import shared
-from test_faults import COMMANDS as FAULTY_COMMANDS
 from test_hostile_git import git
+from writers import COMMANDS as WRITERS
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
 from pytest_workrail.plugin import options
@@ -435,7 +435,7 @@ def test_no_command_leaves_the_folder_or_runs_anything_of_it(program: Program, c
     assert violations == {}
     assert len(lines) > 1
     if does_write:
-        assert (program.name, command) in {tuple(each.line.split()[:2]) for each in FAULTY_COMMANDS}
+        assert (program.name, command) in {tuple(each.line.split()[:2]) for each in WRITERS}
 
 
 # ----------------------------------------------------------------------------------------------------------- pytest

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opened import MARK, at_mark, opened
 
+from workrail_lint.cli.server import open_project, parser
 from workrail_lint.documents.pointer import encode
 from workrail_lint.server.actions import actions, fix_all, format_edit
 from workrail_lint.server.completion import completions
@@ -125,6 +126,19 @@ def test_a_step_can_be_inserted_whole() -> None:
     made = {item.label: item for item in completions(document, offset)}
     assert made["loop with a decision"].is_snippet
     assert "wr.contracts.loop_control" in made["loop with a decision"].insert
+
+
+def test_completion_follows_the_release_of_the_engine() -> None:
+    args = parser().parsed(["--isolated", "--engine-version", "3.60"])
+    assert args is not None
+    text = json.dumps({**workflow(), "": ""}, indent=2)
+    project = open_project(args, "workflows/a.json")
+    document = OpenDocument("workflows/a.json", text, project)
+    offered = {item.label for item in completions(document, text.index('""') + 1)}
+    assert "assessments" in offered
+    assert "metricsProfile" not in offered
+    newest = opened(text)
+    assert "metricsProfile" in {item.label for item in completions(newest, text.index('""') + 1)}
 
 
 def test_a_scenario_completes_from_its_schema() -> None:

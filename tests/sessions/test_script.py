@@ -9,7 +9,7 @@ import pytest
 from session_files import Session, step, workflow, write
 
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.replay import pinned_of, program_of
+from pytest_workrail.sessions.replay import pinned_of, program_of, shown_differences
 from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, outcome_of, script_of
 from pytest_workrail.sessions.story import ContextChange, stories
 from workrail_lint import Ok, compile_workflow
@@ -84,3 +84,48 @@ def test_what_a_host_changed_comes_with_submissions_until_one_is_accepted(
     story.beats.insert(at, ContextChange(change, change, 0, 0))
     actions = script_of(story, program.value).actions
     assert [action.context for action in actions if isinstance(action, SubmitStep)] == contexts
+
+
+PENDING = {"prompt": "p", "title": "t", "agentRole": "r", "modelTier": "mid"}
+ANSWER: dict[str, Any] = {
+    "pending": PENDING,
+    "nextIntent": "a",
+    "preferences": {},
+    "references": [],
+    "stepContext": {},
+    "gateKind": "b",
+    "blockers": [],
+    "other": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "differences"),
+    [
+        ({}, []),
+        ({"other": 2}, []),
+        *(
+            ({"pending": {**PENDING, member: "x"}}, [f"the {noun} of step do changed"])
+            for member, noun in (
+                ("prompt", "prompt"),
+                ("title", "title"),
+                ("agentRole", "agent role"),
+                ("modelTier", "model tier"),
+            )
+        ),
+        ({"pending": None}, []),
+        *(
+            ({member: "x"}, [f"{member} changed at step do"])
+            for member in ("nextIntent", "preferences", "references", "stepContext", "gateKind")
+        ),
+        ({"blockers": ["x"]}, ["the blockers of step do are worded differently"]),
+    ],
+)
+def test_what_an_agent_sees_although_the_path_is_the_same(changed: dict[str, Any], differences: list[str]) -> None:
+    before, now = Outcome("ok", "do", False, answer=ANSWER), Outcome("ok", "do", False, answer={**ANSWER, **changed})
+    assert shown_differences(before, now) == differences
+
+
+def test_a_difference_at_the_end_is_named_so() -> None:
+    before, now = Outcome("ok", None, True), Outcome("ok", None, True, answer={"nextIntent": "a"})
+    assert shown_differences(before, now) == ["nextIntent changed at step the end"]

@@ -310,6 +310,10 @@ def test_a_huge_log_is_refused_and_not_read(tmp_path: Path, monkeypatch: pytest.
     write(tmp_path, SAMPLE)
     monkeypatch.setattr("pytest_workrail.sessions.session_log.MAX_SESSION_BYTES", 2_000)
     assert "more than 2,000 bytes" in str(read_log(DataFolder(str(tmp_path)), SAMPLE.session_id).damage)
+    size = sum(path.stat().st_size for path in (tmp_path / "sessions").rglob("*.jsonl") if path.parent.name == "events")
+    for most, is_damaged in ((size, False), (size - 1, True)):
+        monkeypatch.setattr("pytest_workrail.sessions.session_log.MAX_SESSION_BYTES", most)
+        assert (read_log(DataFolder(str(tmp_path)), SAMPLE.session_id).damage is not None) is is_damaged
     monkeypatch.setattr("pytest_workrail.sessions.data_folder.MAX_FILE_BYTES", 100)
     assert "can't be read" in str(read_log(DataFolder(str(tmp_path)), SAMPLE.session_id).damage)
 

@@ -21,7 +21,7 @@ from samples import HOSTILE, branching, hostile, ordinary, write_project
 
 from workrail_lint import Ok, compile_workflow
 from workrail_lint.cli import main
-from workrail_lint.studio.page import MODULES, page, script_json
+from workrail_lint.studio.page import MODULES, page, script_bytes
 from workrail_lint.studio.runs import run_data
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -319,7 +319,7 @@ def test_the_policy_allows_this_script_and_style_only() -> None:
 
 def test_json_in_a_script_is_the_same_json() -> None:
     value = {"a": ["</script>", "\u2028", "\ud800", "&amp;", 1.5, None]}
-    text = script_json(value)
+    text = script_bytes(value).decode()
     assert text.isascii()
     assert not set("<>&") & set(text)
     assert json.loads(text) == value

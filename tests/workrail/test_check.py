@@ -71,7 +71,7 @@ def test_a_step_without_an_id_is_named_by_its_number() -> None:
 @pytest.mark.parametrize(("kind", "expected"), [("lop", 0), (5, 0), ("standard", 1), (None, 1)])
 def test_a_step_of_no_known_kind_is_not_asked_for_a_prompt(kind: object, expected: int) -> None:
     document = workflow(step(), {"id": "some-step", "title": "Some", "type": kind})
-    assert len(told(document, "step-type-unknown")) == 1
+    assert len(told(document, "schema-enum")) == 1
     assert len(told(document, "prompt-source-invalid")) == expected
 
 

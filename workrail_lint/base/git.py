@@ -12,6 +12,7 @@ import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from typing import NamedTuple
 
 from workrail_lint.base import processes
@@ -46,6 +47,7 @@ _SYMBOLIC = b"ref: "
 _PACKED = "packed-refs"
 _IS_ID = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?").fullmatch
 _IS_NAME = re.compile(rb"[^\0-\x20\x7f]+").fullmatch
+_PACKED_LINES = re.compile(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) ([^\0-\x20\x7f]+)(?=\r?$)", re.MULTILINE).finditer
 _VARIABLES = {
     "LC_ALL": "C",
     "TZ": "UTC",
@@ -123,12 +125,7 @@ def _copy_references(place: Place, revision: str, folder: str) -> bool:
 
     Nearly all of them go into one file, because making and removing many files is slow.
     """
-    idents: dict[bytes, bytes] = {}
-    with suppress(OSError):
-        for line in read_bytes(os.path.join(place.shared, _PACKED), _LIMITS.output).splitlines():
-            ident, _, full_name = line.partition(b" ")
-            if _IS_ID(ident) and _IS_NAME(full_name):
-                idents[full_name] = ident
+    idents: dict[bytes, bytes] = {}  # of those with a file of their own
     for root in dict.fromkeys((place.shared, place.own)):  # what a worktree has of its own counts for more
         for name in _files_below(root, "refs"):
             value = _reference(root, name)
@@ -140,11 +137,21 @@ def _copy_references(place: Place, revision: str, folder: str) -> bool:
         if "@{" in revision:  # asks for an earlier value
             for name in _files_below(root, "logs"):
                 _copy(root, name, folder)
-    lines = [b"%s %s\n" % (ident, full_name) for full_name, ident in idents.items()]
-    write_in_place(os.path.join(folder, _PACKED), b"".join(lines), folder)
+    packed = b""
+    with suppress(OSError):
+        packed = read_bytes(os.path.join(place.shared, _PACKED))
+    # Piece by piece: a repository may have a million of them.
+    lines = BytesIO()
+    for match in _PACKED_LINES(packed):
+        if match[2] not in idents:
+            lines.write(b"%b\n" % match[0])
+    for full_name, ident in idents.items():
+        lines.write(b"%b %b\n" % (ident, full_name))
+    content = lines.getvalue()
+    write_in_place(os.path.join(folder, _PACKED), content, folder)
     for name in {"HEAD", *re.findall("[A-Z_]+_HEAD", revision)}:
         _copy(place.own, name, folder)
-    ident = next(iter(idents.values()), None) or _reference(place.own, "HEAD")
+    ident = content[: content.find(b" ")] if content else _reference(place.own, "HEAD")
     return _IS_ID(ident) is not None and len(ident) == 64
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from workrail_lint.base.ecma_regex import Pattern, compile_pattern
-from workrail_lint.base.regex_analysis import LONGEST
+from workrail_lint.base.ecma_regex import Pattern
 from workrail_lint.base.regex_analysis.characters import Ranges
 from workrail_lint.base.regex_analysis.syntax import (
     Assertion,
@@ -21,7 +19,7 @@ from workrail_lint.base.regex_analysis.syntax import (
     Repeat,
     parse,
 )
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Ok
 
 # Tried from left to right when a class leaves the choice.
 _PREFERRED = "a1A x0-_./: \n"
@@ -43,16 +41,9 @@ _CHOICES = [_Choices(branch, rounds, looks) for rounds, looks, branch in product
 _MOST_WORDS_BACK = 8
 
 
-@lru_cache(maxsize=256)
-def matching_texts(pattern: str, flags: str = "") -> tuple[str, ...]:
-    """Texts in which the pattern is found, the simplest first; none when no guess was right."""
-    compiled = compile_pattern(pattern, flags)
-    if isinstance(compiled, Err) or len(pattern) > LONGEST:
-        return ()
-    return tuple(dict.fromkeys(_found(compiled.value, parse(pattern, flags))))
-
-
-def _found(pattern: Pattern, program: Program) -> Iterator[str]:
+def texts_for(pattern: Pattern) -> Iterator[str]:
+    """Yield texts in which the pattern is found, the simplest first; none when no guess was right."""
+    program = parse(pattern.source, pattern.flags)
     refers = any(isinstance(operation, Reference) for operation in program.operations)
     for back, choices in product(range(_MOST_WORDS_BACK if refers else 1), _CHOICES):
         text = _generate(program, choices._replace(back=back))

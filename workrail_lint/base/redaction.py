@@ -9,40 +9,37 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
 
-@dataclass(frozen=True, slots=True)
-class TextRule:
+class TextRule(NamedTuple):
     """Whatever matches is replaced. `shape` says by what: `text` as it is, `path` and `sha` by one that looks alike."""
 
     name: str
     summary: str
-    pattern: re.Pattern[str]
+    pattern: Pattern
     shape: str = "text"
     text: str = "[redacted]"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextRule:
+class ContextRule(NamedTuple):
     """Variables that are left out of the context."""
 
     name: str
     summary: str
-    pattern: re.Pattern[str]
+    pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class MemberRule:
+class MemberRule(NamedTuple):
     """Strings that are the value of a member with such a name are replaced, wherever the member is."""
 
     name: str
     summary: str
-    pattern: re.Pattern[str]
+    pattern: Pattern
     text: str
 
 
@@ -51,18 +48,18 @@ Rule: TypeAlias = ContextRule | MemberRule | TextRule
 
 _SECRET = "[redacted secret]"
 # The last part of such a path is the name of a person.
-_HOME = re.compile(r"/workspaces?|(?:[A-Za-z]:)?[/\\](?:home|Users)(?:[/\\][^/\\]+)?")
+_HOME = Pattern(r"/workspaces?|(?:[A-Za-z]:)?[/\\](?:home|Users)(?:[/\\][^/\\]+)?")
 RULES: tuple[Rule, ...] = (
     ContextRule(
         "reserved-context",
         "leaves out what the engine and its hosts put into the context: eat_token, parent_eat_token, metrics_*, "
         "triggerSource",
-        re.compile(r"eat_token|parent_eat_token|triggerSource|metrics_.*"),
+        Pattern(r"eat_token|parent_eat_token|triggerSource|metrics_.*"),
     ),
     TextRule(
         "private-keys",
         "replaces blocks of private keys",
-        re.compile(
+        Pattern(
             r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,20000}-----END [A-Z ]{0,40}PRIVATE KEY-----"
         ),
         text=_SECRET,
@@ -71,7 +68,7 @@ RULES: tuple[Rule, ...] = (
         "secrets",
         "replaces tokens of the engine and of well-known services, bearer tokens and what follows password=, secret=, "
         "token= or api_key=",
-        re.compile(
+        Pattern(
             r"\b(?:(?:ct|ck|st)_[A-Za-z0-9_-]{24}(?![A-Za-z0-9_-])"
             r"|gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{20,255}"
             r"|sk-[A-Za-z0-9_-]{16,255}|xox[abeprs]-[A-Za-z0-9-]{10,255}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}"
@@ -85,7 +82,7 @@ RULES: tuple[Rule, ...] = (
         "secret-members",
         "replaces the value of members that are called password, secret, token, api key or credential, such as "
         "dbPassword",
-        re.compile(
+        Pattern(
             r"(?i).*(?:password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|credential|auth[_-]?token|"
             r"access[_-]?token)s?|token"
         ),
@@ -94,14 +91,14 @@ RULES: tuple[Rule, ...] = (
     TextRule(
         "commit-ids",
         "replaces commit ids of 40 digits by numbered ones, equal ids by equal ones",
-        re.compile(r"(?<![0-9a-fA-F])[0-9a-f]{40}(?![0-9a-fA-F])"),
+        Pattern(r"(?<![0-9a-fA-F])[0-9a-f]{40}(?![0-9a-fA-F])"),
         "sha",
     ),
     TextRule(
         "absolute-paths",
         "keeps only the last part of absolute paths, below /workspace: those in the session's own workspace and those "
         "that begin as paths of a machine do, such as /home or C:\\",
-        re.compile(
+        Pattern(
             r"(?:(?<![\w./:~-])|(?<=file://))/(?:home|Users|root|workspaces?|tmp|var|private|opt|srv|mnt|media|data|etc|usr"
             r"|Volumes|Applications|Library|builds?|github|runner|app|code|repos?|projects?|nix)"
             r"(?:/[\w.@+-]{1,255}){1,64}/?"
@@ -134,20 +131,26 @@ def own_rule(given: str) -> Ok[TextRule] | Err[str]:
     name, separator, pattern = given.partition("=")
     if not separator or not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", name):
         name, pattern = "own", given
+    own = Pattern(pattern)
     try:
-        return Ok(TextRule(name, f"replaces {pattern}", re.compile(pattern)))
+        own.compiled  # noqa: B018 - kept there; the user is told at once what is wrong
+        return Ok(TextRule(name, f"replaces {pattern}", own))
     except (re.error, RecursionError, OverflowError) as problem:
         return Err(f"'{pattern}' is not a regular expression: {problem}")
 
 
-@dataclass(slots=True)
 class Redactor:
     """Applies rules to one session and counts what it did."""
 
-    rules: Iterable[Rule] = RULES
-    counts: Counter[str] = field(default_factory=Counter)
-    roots: tuple[str, ...] = ()  # the folders that the session worked in
-    _shas: dict[str, str] = field(default_factory=dict)
+    __slots__ = ("_shas", "counts", "roots", "rules")
+
+    def __init__(
+        self, rules: Iterable[Rule] = RULES, counts: Counter[str] | None = None, roots: tuple[str, ...] = ()
+    ) -> None:
+        self.rules = rules
+        self.counts: Counter[str] = Counter() if counts is None else counts
+        self.roots = roots  # the folders that the session worked in
+        self._shas: dict[str, str] = {}
 
     @property
     def totals(self) -> dict[str, int]:
@@ -161,7 +164,7 @@ class Redactor:
         for rule in self.rules:
             if isinstance(rule, TextRule) and rule.shape == "path":
                 below = r"(?:[/\\][\w.@+-]{1,255}){0,64}"
-                rules += [replace(rule, pattern=re.compile(re.escape(root) + below)) for root in roots]
+                rules += [rule._replace(pattern=Pattern(re.escape(root) + below)) for root in roots]
             rules.append(rule)
         return Redactor(rules, self.counts, roots)
 

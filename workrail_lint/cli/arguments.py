@@ -6,7 +6,6 @@ import argparse
 import os
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
@@ -19,10 +18,14 @@ from workrail_lint.project.discovery import Found, discover
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import known_systems
 from workrail_lint.systems.workrail.document_kinds import Kind, kind_by_name, kind_of, may_be_ours
-from workrail_lint.systems.workrail.settings import BINDINGS_FILE, Settings, resolve_bindings, resolve_catalog
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.workrail.settings import (
+    BINDINGS_FILE,
+    Builtins,
+    Settings,
+    resolve_bindings,
+    resolve_catalog,
+    resolve_release,
+)
 
 
 def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
@@ -49,7 +52,7 @@ def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) 
 
 def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, engine: bool = False) -> Settings:
     """The catalog, routines and bindings that a command compiles with; without `engine`, to the IR."""
-    catalog, base = _catalogs(args, config)
+    catalog, base, release = _builtins(args, config)
     bindings = resolve_bindings(_path(bindings_file(args, config)))
     if isinstance(bindings, Err):
         raise UsageError(_named("bindings", args.bindings or args.bindings_dir, bindings.error))
@@ -69,24 +72,31 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
             "root": config.root,
             **config.system_options(),
         },
+        release=release,
     )
 
 
-def _catalogs(args: argparse.Namespace, config: Config) -> tuple[Catalog | None, Catalog | None]:
-    """The catalog with and without the project's routines; None for the one that comes with the product."""
+def _builtins(args: argparse.Namespace, config: Config) -> Builtins:
     named, routines = args.catalog or config.file("catalog"), args.routines or config.file("routines")
-    if named is None and routines is None:
-        return None, None
-    base = resolve_catalog(_path(named))
+    has_own = named is not None or routines is not None
+    base = resolve_catalog(_path(named)) if has_own else None
     if isinstance(base, Err):
         raise UsageError(_named("catalog", args.catalog, base.error))
+    release = resolve_release(
+        args.engine_version or config.text("engine-version"), None if base is None else base.value
+    )
+    if isinstance(release, Err):
+        raise UsageError(f"{'--' if args.engine_version else ''}engine-version: {release.error}")
+    if base is None:
+        return Builtins(None, None, release.value)
+    dated = resolve_catalog(base.value, release=release.value).value
     remarks: list[Finding] = []
-    catalog = resolve_catalog(base.value, _path(routines), remarks)
+    catalog = resolve_catalog(dated, _path(routines), remarks, release.value)
     if isinstance(catalog, Err):
         raise UsageError(_named("routines", args.routines, catalog.error))
     for remark in remarks:
         err(f"workrail-lint: {printable(remark.path)}: {printable(remark.message)}")
-    return catalog.value, base.value
+    return Builtins(catalog.value, dated, release.value)
 
 
 class _Path(os.PathLike[str]):

@@ -86,8 +86,8 @@ def _compare_two(
     as_json: bool,
     before: str | None = None,
 ) -> int:
-    old = _outline(old_path, old_data, active)
-    new = _outline(new_path, new_data, active)
+    old = read_outline(old_path, old_data, active)
+    new = read_outline(new_path, new_data, active)
     if old is None or new is None:
         return USAGE
     changes = compare(old, new)
@@ -113,10 +113,10 @@ def _compare_with_revision(path: str, revision: Revision, active: Settings, *, a
 
 
 def _former_path(data: bytes, revision: Revision) -> str | None:
-    ident = _workflow_id(data)
+    ident = workflow_id(data)
     if ident is None:
         return None
-    candidates = [other for other in revision.gone() if _workflow_id(revision.read(other)) == ident]
+    candidates = [other for other in revision.gone() if workflow_id(revision.read(other)) == ident]
     return candidates[0] if len(candidates) == 1 else None
 
 
@@ -125,8 +125,8 @@ def _former_path(data: bytes, revision: Revision) -> str | None:
 
 def _compare_folders(paths: list[str], revision: Revision, config: Config, active: Settings, *, as_json: bool) -> int:
     now = {os.path.normpath(file.path): file for file in workflow_files(paths, config)}
-    then = {file.path: file for path in paths for file in _files_then(path, revision, config)}
-    former = _pairs(then, now)
+    then = {file.path: file for path in paths for file in files_then(path, revision, config)}
+    former = former_paths(then, now)
     changes: list[_FileChange] = []
     complete = True
     for path in sorted(then.keys() | now.keys()):
@@ -138,8 +138,8 @@ def _compare_folders(paths: list[str], revision: Revision, config: Config, activ
         if before is None:
             changes.append(_FileChange(path, "added", None, []))
             continue
-        old = _outline(f"{revision.name}:{before}", then[before].data, active)
-        new = _outline(path, now[path].data, active)
+        old = read_outline(f"{revision.name}:{before}", then[before].data, active)
+        new = read_outline(path, now[path].data, active)
         if old is None or new is None:
             complete = False
             continue
@@ -155,7 +155,7 @@ def _compare_folders(paths: list[str], revision: Revision, config: Config, activ
     return FINDINGS if changes else OK
 
 
-def _files_then(path: str, revision: Revision, config: Config) -> list[Workflow]:
+def files_then(path: str, revision: Revision, config: Config) -> list[Workflow]:
     """The workflows at or below a path in a revision."""
     if not os.path.isdir(path):
         return [Workflow(os.path.normpath(path), revision.read(path))] if revision.holds(path) else []
@@ -169,16 +169,16 @@ def _files_then(path: str, revision: Revision, config: Config) -> list[Workflow]
     return [file for file in files if is_workflow(file.path, file.data)]
 
 
-def _pairs(then: dict[str, Workflow], now: dict[str, Workflow]) -> dict[str, str]:
+def former_paths(then: dict[str, Workflow], now: dict[str, Workflow]) -> dict[str, str]:
     """The former path of each file: the same one, or that of a missing file with the same workflow id."""
     pairs = {path: path for path in now if path in then}
     gone: dict[str, list[str]] = {}
     for path in then.keys() - pairs.keys():
-        ident = _workflow_id(then[path].data)
+        ident = workflow_id(then[path].data)
         if ident is not None:
             gone.setdefault(ident, []).append(path)
     for path in sorted(now.keys() - pairs.keys()):
-        candidates = gone.get(_workflow_id(now[path].data) or "", [])
+        candidates = gone.get(workflow_id(now[path].data) or "", [])
         if len(candidates) == 1:
             pairs[path] = candidates.pop()
     return pairs
@@ -214,13 +214,14 @@ def _read(path: str) -> bytes:
     return read.value
 
 
-def _workflow_id(data: bytes) -> str | None:
+def workflow_id(data: bytes) -> str | None:
     document = read_json(data, parity=True)
     ident = document.value.get("id") if isinstance(document.value, dict) else None
     return ident if isinstance(ident, str) and ident else None
 
 
-def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
+def read_outline(path: str, data: bytes, active: Settings, *, quiet: bool = False) -> Outline | None:
+    """Return the outline of a workflow or an IR; None, after the reasons, if it does not compile."""
     document = read_json(data)
     if document.readable and kind_of(path, document.value) is Kind.IR:
         ir = document.value
@@ -236,7 +237,8 @@ def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
     refuse_others(path, data)
     checked = check_document(read_for_compiling(data), path, active, None)
     if checked.compiled is None:
-        report_errors(errors_of(checked, path))
+        if not quiet:
+            report_errors(errors_of(checked, path))
         return None
     return outline(checked.compiled.ir)
 

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         raise UsageError(
             f"--name {printable(args.name)}: contains bytes that are not valid in the encoding of this system"
         )
-    files = scaffold.files(args.id, args.name)
+    files = scaffold.files(args.id, args.name, args.profile)
     if config_file(args.directory) == os.path.join(args.directory, SHARED_FILE):
         # Our own file would hide the settings in the project's pyproject.toml.
         files = [file._replace(path=SHARED_FILE) if file.path == OWN_FILE else file for file in files]
@@ -74,6 +74,12 @@ def parser() -> Parser:
         help="the service that the CI job is for (default: github)",
     )
     result.add_argument(
+        "--profile",
+        choices=("reference", "locked"),
+        default="reference",
+        help="how runs of the project behave: as on the public engine, or as designed (default: reference)",
+    )
+    result.add_argument(
         "--generate",
         action="store_true",
         help="also run workrail-test generate, which writes scenarios for everything that the workflow can do",
@@ -84,7 +90,7 @@ def parser() -> Parser:
 def _catalog(directory: str) -> Catalog:
     """The builtins that the schemas suggest: those of the project, if it has a configuration already."""
     unset = argparse.Namespace(
-        catalog=None, routines=None, bindings=None, bindings_dir=None, config=None, isolated=False
+        catalog=None, routines=None, bindings=None, bindings_dir=None, engine_version=None, config=None, isolated=False
     )
     return settings(unset, configuration(unset, directory)).catalog
 

@@ -21,10 +21,11 @@ from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Found
 from workrail_lint.project.plan import load_baseline
+from workrail_lint.systems.workrail.catalog.engine_digests import ENGINE_VERSION
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling, refusals
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.diff import describe
+from workrail_lint.systems.workrail.diff import describe, outline_from_json
 from workrail_lint.systems.workrail.lockfile import (
     FILE_NAME,
     Difference,
@@ -33,9 +34,10 @@ from workrail_lint.systems.workrail.lockfile import (
     differences,
     entry_text,
     lock_entry,
-    lockfile_text,
+    lockfile_bytes,
     parse_lockfile,
 )
+from workrail_lint.systems.workrail.semver import judge_change
 from workrail_lint.systems.workrail.settings import Settings
 
 _CREATE = "create it with workrail-lint lock --update"
@@ -53,8 +55,8 @@ def main(arguments: list[str]) -> int:
     build = _compile(found_files(args.paths, config), active, root, _baseline(config))
     scope = _Scope(args.paths, root)
     if lock is None:
-        return _update(args.file, active, build, scope)
-    return _check(args.file, lock, active, build, scope)
+        return _update(args.file, active, build, scope, config.text("semver") or "warn")
+    return _check(args.file, lock, active, build, scope, config.text("semver") or "warn")
 
 
 def parser() -> Parser:
@@ -185,12 +187,12 @@ def _above(path: str) -> str | None:
     return None
 
 
-def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
+def _update(path: str, active: Settings, build: _Made, scope: _Scope, semver: str) -> int:
     folder = os.path.dirname(path)
     sweep(folder, output_root(folder))
-    old = _existing(path, must_exist=False)
-    entries = old.workflows if old else {}
-    kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in build.left_alone}
+    old = _existing(path, must_exist=False) or Lockfile({}, {})
+    entries = old.workflows
+    kept = {key: entry_text(entries[key]) for key in entries if not scope.holds(key) or key in build.left_alone}
     if not build.entries and not kept:
         err(
             "workrail-lint: no workflow compiles, so nothing is pinned"
@@ -198,14 +200,23 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope) -> int:
             else "workrail-lint: no workflow found to pin"
         )
         return FINDINGS if build.failed else NOTHING
-    pinned = {**{key: entry_text(entry) for key, entry in kept.items()}, **build.entries}
+    low = _low_versions(old, build, semver)
+    if low and semver == "error":
+        err("workrail-lint: nothing is pinned; workrail-lint semver --fix raises versions")
+        return FINDINGS
+    pinned = {**kept, **build.entries}
     catalog = catalog_entry(active.base_catalog)
     added = len(pinned.keys() - entries.keys())
     removed = len(entries.keys() - pinned.keys())
-    changed = sum(entries[key] != json.loads(pinned[key]) for key in entries.keys() & build.entries.keys())
-    if old is None or old.catalog != catalog or added or removed or changed:
-        # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
-        write_output(path, lockfile_text(catalog, pinned).encode("utf-8", "backslashreplace"))
+    engine = _engine_version(active)
+    changed = sum(
+        not old.has_text(key, pinned[key]) and entries[key] != json.loads(pinned[key])
+        for key in entries.keys() & build.entries.keys()
+    )
+    is_new = old.catalog != catalog or old.engine_version != engine or bool(added or removed or changed)
+    del old, entries  # not in memory together with the new content
+    if is_new:
+        write_output(path, lockfile_bytes(catalog, pinned, engine))
     for key, reason in build.rejected.items():
         err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
     out(f"{path}: {len(pinned)} pinned ({added} new, {changed} changed, {removed} removed)")
@@ -223,22 +234,53 @@ def _be(names: set[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Scope) -> int:
+def _low_versions(lock: Lockfile, build: _Made, semver: str) -> list[str]:
+    """Return the workflows whose version does not say what changed since they were pinned, after naming them."""
+    if semver == "off":
+        return []
+    low = []
+    for key in sorted(lock.workflows.keys() & build.entries.keys()):
+        if lock.has_text(key, build.entries[key]):
+            continue
+        entry, now = lock.workflows[key], json.loads(build.entries[key])
+        if entry["hash"] == now["hash"]:
+            continue
+        judgement = judge_change(now["workflowId"], *(outline_from_json(each["outline"]) for each in (entry, now)))
+        if not judgement.ok:
+            low.append(key)
+            first = judgement.reasons[0]
+            where = f"step '{first.step}': " if first.step else ""
+            err(f"workrail-lint: {printable(f'{key}: {judgement.describe()} ({where}{first.text})')}")
+    return low
+
+
+def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Scope, semver: str) -> int:
     asked = {key for key in lock.workflows.keys() | build.entries.keys() if scope.holds(key)} - build.left_alone
     style = Style(uses_colour())
     now = catalog_entry(active.base_catalog)
     if lock.catalog != now:
         out(f"catalog: changed from {_catalog(lock.catalog)} to {_catalog(now)}")
+    # A lockfile that does not say was written for the newest engine of its time.
+    pinned_for = lock.engine_version or ENGINE_VERSION
+    engine = _engine_version(active)
+    if pinned_for != engine:
+        out(f"engine: changed from {printable(pinned_for)} to {engine}")
     changes = differences(lock, build.entries, asked)
     for difference in changes:
         for line in _described(difference, style):
             out(line)
     code = _failed(build, "not verified")
-    if changes or lock.catalog != now:
+    if changes or lock.catalog != now or pinned_for != engine:
+        if _low_versions(lock, build, semver) and semver == "error":
+            err("workrail-lint: raise these versions first, with workrail-lint semver --fix")
         err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
     out(f"{path}: {counted(len(asked), 'workflow')} unchanged")
     return code
+
+
+def _engine_version(active: Settings) -> str:
+    return ENGINE_VERSION if active.release is None else active.release.version
 
 
 def _catalog(entry: dict[str, str]) -> str:

@@ -105,5 +105,10 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "--bindings", metavar="FILE", help=f"the project's bindings (default: {BINDINGS_FILE}, if it exists)"
     )
     parser.add_argument("--bindings-dir", metavar="DIR", help=f"the folder that contains {BINDINGS_FILE}")
+    parser.add_argument(
+        "--engine-version",
+        metavar="VERSION",
+        help="the engine release that is meant, such as 3.60 (default: the newest)",
+    )
     parser.add_argument("--config", metavar="FILE", help="use this configuration file instead of searching for one")
     parser.add_argument("--isolated", action="store_true", help="ignore all configuration files")

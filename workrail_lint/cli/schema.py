@@ -35,8 +35,8 @@ def main(arguments: list[str]) -> int:
         return OK
 
     config = configuration(args)
-    catalog = settings(args, config).catalog
-    out_bytes(schema_text(asked, catalog, engine=config.text("target") != "ir").encode())
+    active = settings(args, config)
+    out_bytes(schema_text(asked, active, engine=config.text("target") != "ir").encode())
     return OK
 
 

@@ -89,7 +89,7 @@ def _project(args: argparse.Namespace, config: Config, problem: str | None = Non
 def _passed(args: argparse.Namespace) -> list[str]:
     """The options of this command as options of `check`."""
     given = ["--isolated"] if args.isolated else []
-    for option in ("config", "catalog", "routines", "bindings", "bindings_dir"):
+    for option in ("config", "catalog", "routines", "bindings", "bindings_dir", "engine_version"):
         value = getattr(args, option)
         given += [] if value is None else [f"--{option.replace('_', '-')}", value]
     return given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -24,7 +25,7 @@ from workrail_lint.project.config import Config
 from workrail_lint.project.run import merged_outcome
 from workrail_lint.report.json import finding_object
 from workrail_lint.studio.inputs import Inputs, read_data, read_runs, recorded_runs, session_reports, without_known
-from workrail_lint.studio.page import page, script_json
+from workrail_lint.studio.page import page_bytes, script_bytes
 from workrail_lint.studio.project import project_data
 from workrail_lint.studio.workflow import Source
 from workrail_lint.systems.workrail.check import check_document
@@ -39,6 +40,8 @@ _FILES = {
     "cost": ("a cost report", "workflows"),
     "locks": ("a lock coverage report", "totalLocks"),
 }
+# The members of a finding that the page shows.
+_SHOWN = ("code", "name", "severity", "message", "pointer", "step", "range", "fix")
 
 
 def main(arguments: list[str]) -> int:
@@ -120,21 +123,20 @@ def build(args: argparse.Namespace) -> int:
         committed=committed,
     )
     if args.watch:
-        data["watched"] = digest(script_json(data).encode())
-    text = page(data, name) if args.format == "html" else f"{script_json(data)}\n"
-
-    write_output(args.output, text.encode())
+        data["watched"] = digest(script_bytes(data))
+    content = page_bytes(data, name) if args.format == "html" else b"%b\n" % script_bytes(data)
+    write_output(args.output, content)
     err(f"workrail-lint: wrote {counted(len(data['workflows']), 'workflow')} to {printable(args.output)}")
     return OK
 
 
 def _sources(
-    workflows: Iterable[Workflow], active: Settings, root: str, findings: dict[str, list[dict[str, Any]]]
+    workflows: Iterable[Workflow], active: Settings, root: str, findings: dict[str, list[bytes]]
 ) -> Iterator[Source]:
     for file in workflows:
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
         path = os.path.relpath(file.path, root).replace(os.sep, "/")
-        yield Source(path, checked, findings.get(os.path.normpath(file.path), []))
+        yield Source(path, checked, [*map(json.loads, findings.get(os.path.normpath(file.path), ()))])
 
 
 def _inputs(args: argparse.Namespace, config: Config) -> Inputs:
@@ -166,8 +168,11 @@ def _read(option: str, path: str, what: str, *members: str) -> Any:
     return data.value
 
 
-def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
-    """The findings of `check` for the same paths, as its JSON report has them, by file; and why the rules exist."""
+def _findings(args: argparse.Namespace) -> tuple[dict[str, list[bytes]], dict[str, str]]:
+    """The findings of `check` for the same paths, as its JSON report has them, by file; and why the rules exist.
+
+    They are JSON until their file is looked at: all of them together may take more memory than the rest of the page.
+    """
     passed = ["--severity", "info"]
     for option in ("config", "catalog", "routines", "bindings", "bindings_dir"):
         value = getattr(args, option, None)
@@ -178,13 +183,13 @@ def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]]
     chosen = check_parser().parse_args([*passed, "--", *args.paths])
     checked = checked_projects(chosen)
     data = report_data(chosen, merged_outcome([each.outcome for each in checked]), checked)
-    by_path: dict[str, list[dict[str, Any]]] = {}
+    by_path: dict[str, list[bytes]] = {}
     for item in data.findings:
         about = finding_object(item, data)
         if about["fix"] is not None:
             about["fix"] = {name: about["fix"][name] for name in ("title", "safety")}
-        members = ("code", "name", "severity", "message", "pointer", "step", "range", "fix")
-        by_path.setdefault(os.path.normpath(item.finding.path), []).append({name: about[name] for name in members})
+        shown = json.dumps({name: about[name] for name in _SHOWN}, separators=(",", ":")).encode()
+        by_path.setdefault(os.path.normpath(item.finding.path), []).append(shown)
     return by_path, {name: rule.why for name, rule in sorted(data.rules.items())}
 
 

@@ -104,11 +104,11 @@ class Node:
         copy = type(self)()
         members = copy.__dict__
         members.update(raw=raw, parent=self.parent, key=self.key)
-        empty = [name for name in self.required_parts if name not in self.raw]
+        own, empty = self.__dict__, [name for name in self.required_parts if name not in self.raw]
         for name in (*raw, *empty):
-            attribute = self.leaves.get(name) or self.parts.get(name, ("",))[0]
-            if attribute in self.__dict__:
-                members[attribute] = self.__dict__[attribute]
+            attribute = self.leaves[name] if name in self.leaves else self.parts[name][0] if name in self.parts else ""
+            if attribute in own:
+                members[attribute] = own[attribute]
         members.update(leaves)
         return copy
 
@@ -169,15 +169,14 @@ class Build:
 
     def root(self, reader: Reader, raw: dict[str, Any], pointer: str = "") -> Any:
         """Return what a reader makes of an object, with all nodes below it."""
-        node = reader.read(self, raw, None, pointer)
-        unfilled = self._unfilled
-        while unfilled:
-            empty = unfilled.pop()
+        root = reader.read(self, raw, None, pointer)
+        for node in self._unfilled:  # filling one adds those below it
             if self.left_out or self.damage:
-                self._fill_carefully(empty)
+                self._fill_carefully(node)
             else:
-                self._fill(empty, empty.raw)
-        return node
+                self._fill(node, node.raw)
+        self._unfilled = []
+        return root
 
     def node(self, cls: type[N], raw: dict[str, Any], parent: Node | None, key: str) -> N:
         """Return a node that is filled later."""
@@ -196,9 +195,8 @@ class Build:
     def _fill(self, node: Node, written: Mapping[str, Any]) -> None:
         members, leaves, parts = node.__dict__, node.leaves, node.parts
         for name, value in written.items():
-            attribute = leaves.get(name)
-            if attribute is not None:
-                members[attribute] = value
+            if name in leaves:
+                members[leaves[name]] = value
             elif name in parts and value is not None:
                 attribute, reader = parts[name]
                 part = reader.read(self, value, node, name)

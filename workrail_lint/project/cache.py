@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import PRIVATE, make_private_folder, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Confidence, Finding, Fix, Phase, Position, Safety, Severity, Span
-from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.results import FileResult
 
 if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation
@@ -94,7 +95,7 @@ class Cache:
             return None  # not a line that `encoded` makes
 
     def put(self, path: str, content: str, result: FileResult, system: int = 0) -> None:
-        line = encoded(content, result, system)
+        line = None if self.path is None else encoded(content, result, system)
         if line is not None:
             self.keep(path, line)
 
@@ -108,9 +109,7 @@ class Cache:
         """Write new results. A folder that can't be written is not an error: the next run is only slower."""
         if self.path is None or not self.changed:
             return
-        lines = [_HEAD, *(b"%b\t%b" % (_json(path), line) for path, line in self.entries.items())]
         try:
-            text = b"\n".join(lines)
             key = _user_key(make=True)
             if key is None:
                 return
@@ -118,11 +117,24 @@ class Cache:
             ignore = os.path.join(self._folder, ".gitignore")
             if not os.path.lexists(ignore):
                 write_atomically(ignore, b"*\n", self._below, mode=PRIVATE, is_output=False)
-            signed = _signature(key, self.path, text) + text
-            write_atomically(self.path, signed, self._below, mode=PRIVATE, is_output=False)
+            write_atomically(self.path, self._signed(key), self._below, mode=PRIVATE, is_output=False)
             _prune(self._folder, self._below)
         except (OSError, ValueError):
             return
+
+    def _signed(self, key: bytes) -> bytes:
+        """Return the content of the file. It may be as large as the project, and is in memory once."""
+        assert self.path is not None
+        content = BytesIO()
+        content.write(b" " * _SIGNATURE_BYTES + _HEAD)
+        for path, line in self.entries.items():
+            content.write(b"\n%b\t" % _json(path))
+            content.write(line)
+        with content.getbuffer() as view:
+            signature = _signature(key, self.path, view[_SIGNATURE_BYTES:])
+        content.seek(0)
+        content.write(signature)
+        return content.getvalue()
 
 
 def encoded(content: str, result: FileResult, system: int) -> bytes | None:
@@ -187,25 +199,27 @@ def _user_key(*, make: bool) -> bytes | None:
     return key if len(key) == _KEY_BYTES else None
 
 
-def _signature(key: bytes, path: str, text: bytes) -> bytes:
+def _signature(key: bytes, path: str, text: memoryview) -> bytes:
     """For a file of one name: the results of one project say nothing about another."""
     name = os.path.basename(path).encode()
-    return blake2b(name + b"\0" + text, key=key, digest_size=_SIGNATURE_BYTES // 2).hexdigest().encode()
+    state = blake2b(name + b"\0", key=key, digest_size=_SIGNATURE_BYTES // 2)
+    state.update(text)
+    return state.hexdigest().encode()
 
 
 def _load(path: str) -> dict[str, bytes]:
     try:
         data = read_bytes(path, _MOST_BYTES, follow=False)
         key = _user_key(make=False)
-        signature, text = data[:_SIGNATURE_BYTES], data[_SIGNATURE_BYTES:]
-        if key is None or _signature(key, path, text) != signature:
+        signature = data[:_SIGNATURE_BYTES]
+        if key is None or _signature(key, path, memoryview(data)[_SIGNATURE_BYTES:]) != signature:
             return {}
-        head, *lines = text.split(b"\n")
-        if head != _HEAD:
+        head, *lines = data.split(b"\n")
+        if head != signature + _HEAD:
             return {}
-        pairs = [line.partition(b"\t") for line in lines]
-        names = [loads(name) for name, _, _ in pairs]
-        return {name: entry for name, (_, _, entry) in zip(names, pairs, strict=True) if type(name) is str}
+        del data  # as large as the lines
+        pairs = (line.partition(b"\t") for line in lines)
+        return {name: entry for text, _, entry in pairs if type(name := loads(text)) is str}
     except (OSError, ValueError, RecursionError):
         return {}
 

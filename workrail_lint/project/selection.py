@@ -193,7 +193,7 @@ def _names(rule: RuleInfo, patterns: list[str]) -> bool:
 
 def pattern_matches(code: str, name: str, patterns: list[str]) -> bool:
     """Return whether one of the patterns names a rule."""
-    return any(pattern in (ALL, name) or (pattern.isupper() and code.startswith(pattern)) for pattern in patterns)
+    return ALL in patterns or name in patterns or code.startswith(tuple(filter(str.isupper, patterns)))
 
 
 def unknown_patterns(rules: Iterable[RuleInfo], patterns: Iterable[str]) -> list[str]:

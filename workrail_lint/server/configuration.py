@@ -43,6 +43,8 @@ MEANINGS = {
     "bindings": "the bindings file (default: .workrail/bindings.json)",
     "workspace": "the base folder of references in workflows",
     "target": "what workflows are checked for (default: engine)",
+    "profile": "how runs behave: as on the public engine, or as designed (default: reference)",
+    "semver": "what lock does about versions that do not say what changed (default: warn)",
     "compat": 'with target = "ir": what to do with constructs that the engine rejects',
     "evidence": "strict reports validation criteria that prove nothing as errors",
     "new-files": "patterns of files that must follow the rules for new workflows",

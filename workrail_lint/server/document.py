@@ -164,6 +164,8 @@ class OpenDocument:
         if kind == "scenario" and isinstance(self.value, dict):
             declared = (system.scenario for system in self.project.plan.systems)
             kind = next((each.schema for each in declared if each is not None and each.member in self.value), kind)
+        if kind == "workflow" and self.project.settings.release is not None:
+            return self.project.settings.release.walk
         return schema_walk(kind) if kind in kinds() else None
 
     def place(self, offset: int) -> Place:

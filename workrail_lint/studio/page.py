@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from itertools import chain
 from typing import Any
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.html import html_page
+from workrail_lint.studio.page_data import PackedWorkflows
 
 _WEB = os.path.join(os.path.dirname(__file__), "web")
 # In the order in which they need each other.
@@ -22,20 +26,52 @@ _EXPORT = re.compile(r"^export (?=function|const|let|class)", re.MULTILINE)
 
 def page(data: dict[str, Any], title: str) -> str:
     """The whole page as text. The same data gives the same bytes."""
+    return page_bytes(data, title).decode()
+
+
+def page_bytes(data: dict[str, Any], title: str) -> bytes:
+    """The same as bytes, which are in memory once."""
     script, style = _script(), _INDENTATION.sub("", read_shipped(os.path.join(_WEB, "style.css")).decode())
     # A watched page looks at its own file in a frame; no other page loads anything.
     frames = "file: 'self'" if data.get("watched") else ""
+    start = '<script type="application/json" id="data">'
     body = (
         '<div id="app"></div><noscript>This page needs JavaScript. It loads nothing from the network.</noscript>'
-        f'<script type="application/json" id="data">{script_json(data)}</script>'
+        f"{start}</script>"
     )
-    return html_page(f"{title} - studio", style, body, script=script, frames=frames)
+    before, found, after = html_page(f"{title} - studio", style, body, script=script, frames=frames).partition(start)
+    return _joined(chain((before, found), script_pieces(data), (after,)))
 
 
-def script_json(data: Any) -> str:
+def script_bytes(data: dict[str, Any]) -> bytes:
     """JSON in ASCII that can stand inside a script element."""
-    text = json.dumps(data, separators=(",", ":"))
+    return _joined(script_pieces(data))
+
+
+def script_pieces(data: dict[str, Any]) -> Iterator[str]:
+    """Yield the same in pieces, so that a page of many workflows is made of one at a time."""
+    separator = "{"
+    for name, value in data.items():
+        yield f"{separator}{_script_json(name)}:"
+        if isinstance(value, PackedWorkflows):
+            yield from (f"{',' if number else '['}{_script_json(each)}" for number, each in enumerate(value))
+            yield "]" if value else "[]"
+        else:
+            yield _script_json(value)
+        separator = ","
+    yield "}" if data else "{}"
+
+
+def _script_json(value: Any) -> str:
+    text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _joined(pieces: Iterable[str]) -> bytes:
+    content = BytesIO()
+    for piece in pieces:
+        content.write(piece.encode())
+    return content.getvalue()
 
 
 def _script() -> str:

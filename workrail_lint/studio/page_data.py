@@ -6,10 +6,12 @@ out where it has that value.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import Any, overload
+from zlib import compress, decompress
 
 Data = dict[str, Any]
 # Who wrote a part of a prompt, which builtin it is, and the text, or the number of a shared text.
@@ -116,6 +118,67 @@ class BuiltinView:
     usedBy: list[str] = field(kw_only=True)  # noqa: N815 - the name in the page
 
 
+class PackedWorkflows(Sequence[Data]):
+    """The data of workflows, unpacked one at a time: a page may show 20,000 of them.
+
+    Packed, one of them takes a twentieth of the memory. Long texts that prompts repeat are given by their numbers.
+    """
+
+    def __init__(self, *, has_revision: bool) -> None:
+        self._has_revision = has_revision
+        self._packed: list[bytes] = []
+        self._texts: Counter[str] = Counter()
+        self._numbers: Mapping[str, int] = {}
+
+    def add(self, workflow: WorkflowView) -> None:
+        data = _members(workflow)
+        data |= {"steps": [*map(_members, workflow.steps)], "vars": [*map(_members, workflow.vars)]}
+        if workflow.reports is not None:
+            data |= _members(data.pop("reports"))
+        if self._has_revision:
+            data |= {"changes": data.pop("changes", None)}
+        self._texts.update(_long_texts(step.pieces for step in workflow.steps))
+        self._packed.append(compress(json.dumps(data).encode(), 1))
+
+    def share(self, prompts: Sequence[list[PromptPiece]]) -> list[str]:
+        """Return the long texts that occur more than once here and in more prompts, in which they become numbers."""
+        self._texts.update(_long_texts(prompts))
+        texts = [text for text, count in self._texts.items() if count > 1]
+        self._texts.clear()
+        self._numbers = {text: number for number, text in enumerate(texts)}
+        self._replace(prompts)
+        return texts
+
+    def _replace(self, prompts: Iterable[list[PromptPiece]]) -> None:
+        for prompt in prompts:
+            for piece in prompt:
+                piece[2] = self._numbers.get(piece[2], piece[2])
+
+    def __iter__(self) -> Iterator[Data]:
+        return map(self._unpacked, self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    @overload
+    def __getitem__(self, at: int) -> Data: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Data]: ...
+    def __getitem__(self, at: int | slice) -> Data | list[Data]:
+        if isinstance(at, slice):
+            return [*map(self._unpacked, self._packed[at])]
+        return self._unpacked(self._packed[at])
+
+    def _unpacked(self, packed: bytes) -> Data:
+        data: Data = json.loads(decompress(packed))
+        self._replace(step["pieces"] for step in data["steps"])
+        return data
+
+
+def _long_texts(prompts: Iterable[list[PromptPiece]]) -> Iterator[str]:
+    return (piece[2] for prompt in prompts for piece in prompt if len(piece[2]) > _LONG)
+
+
 @dataclass(slots=True)
 class ProjectView:
     """Everything a page shows."""
@@ -124,49 +187,30 @@ class ProjectView:
     tool: str
     revision: str | None
     reasons: dict[str, str]
-    workflows: list[WorkflowView]
+    workflows: PackedWorkflows
     runs: list[Data]
     goldens: Data | None
     catalog: list[BuiltinView]
     locks: Data | None
 
     def as_json(self) -> Data:
-        """Return the data of the page. Long texts that prompts repeat are in it once."""
-        prompts = [step.pieces for workflow in self.workflows for step in workflow.steps]
-        prompts += [turn["prompt"] for run in self.runs for turn in run.get("turns", ()) if "prompt" in turn]
-        strings = _share_texts(prompts)
+        """Return the data of the page."""
+        prompts = [turn["prompt"] for run in self.runs for turn in run.get("turns", ()) if "prompt" in turn]
         return {
             "version": 1,
-            "strings": strings,
+            "strings": self.workflows.share(prompts),
             "reasons": self.reasons,
             "project": self.project,
             "tool": self.tool,
             "revision": self.revision,
-            "workflows": [*map(self._workflow, self.workflows)],
+            "workflows": self.workflows,
             "runs": self.runs,
             "goldens": self.goldens,
             "catalog": [*map(_members, self.catalog)],
             "locks": self.locks,
         }
 
-    def _workflow(self, workflow: WorkflowView) -> Data:
-        data = _members(workflow)
-        data |= {"steps": [*map(_members, workflow.steps)], "vars": [*map(_members, workflow.vars)]}
-        if workflow.reports is not None:
-            data |= _members(data.pop("reports"))
-        return data if self.revision is None else data | {"changes": data.pop("changes", None)}
-
 
 def _members(view: Any) -> Data:
     pairs = ((each, getattr(view, each.name)) for each in fields(view))
     return {each.name: value for each, value in pairs if each.default is MISSING or value is not None}
-
-
-def _share_texts(prompts: Iterable[list[PromptPiece]]) -> list[str]:
-    """Return the long texts that occur more than once, and put their numbers in the place of each."""
-    pieces = [piece for prompt in prompts for piece in prompt]
-    counts = Counter(piece[2] for piece in pieces if len(piece[2]) > _LONG)
-    numbers = {text: number for number, text in enumerate(text for text, count in counts.items() if count > 1)}
-    for piece in pieces:
-        piece[2] = numbers.get(piece[2], piece[2])
-    return list(numbers)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
 from workrail_lint.base.version import VERSION
 from workrail_lint.studio.inputs import Inputs
-from workrail_lint.studio.page_data import BuiltinView, Data, ProjectView, Reports, WorkflowView
+from workrail_lint.studio.page_data import BuiltinView, Data, PackedWorkflows, ProjectView, Reports
 from workrail_lint.studio.workflow import Source, workflow_view
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Feature
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
@@ -37,7 +37,8 @@ def project_data(
     """
     runs = [dict(run) for run in inputs.runs]
     observed = inputs.observed_workflows
-    workflows = []
+    workflows = PackedWorkflows(has_revision=revision is not None)
+    users: dict[str, list[str]] = {}  # the workflows that use a builtin
     for source in sources:
         view = workflow_view(source)
         own = set() if view.hash is None else {view.hash}
@@ -55,7 +56,9 @@ def project_data(
                 run["stale"] = run.get("hash") not in pinned
         if changes is not None and source.path in changes:
             view.changes = _changes(changes[source.path])
-        workflows.append(view)
+        workflows.add(view)
+        for ident in sorted(view.builtins):
+            users.setdefault(ident, []).append(view.id)
     return ProjectView(
         project=name,
         tool=VERSION,
@@ -64,7 +67,7 @@ def project_data(
         workflows=workflows,
         runs=runs,
         goldens=inputs.pending_goldens,
-        catalog=_builtins(catalog, workflows),
+        catalog=_builtins(catalog, users),
         locks=inputs.lock_counts,
     ).as_json()
 
@@ -84,12 +87,8 @@ def _changes(changes: list[Change] | None) -> Data:
     return {"isNew": False, "list": [change.as_json() for change in changes]}
 
 
-def _builtins(catalog: Catalog, workflows: Sequence[WorkflowView]) -> list[BuiltinView]:
+def _builtins(catalog: Catalog, users: Mapping[str, list[str]]) -> list[BuiltinView]:
     """Return every builtin: what it adds, and which workflows use it."""
-    users: dict[str, list[str]] = {}
-    for workflow in workflows:
-        for ident in sorted(workflow.builtins):
-            users.setdefault(ident, []).append(workflow.id)
     result: list[BuiltinView] = []
 
     def add(kind: str, ident: str, title: str, summary: str, **more: Any) -> None:

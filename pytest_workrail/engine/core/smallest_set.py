@@ -25,8 +25,8 @@ from pytest_workrail.engine.core.conditions import (
 from pytest_workrail.engine.model.words import MAX_CONTEXT_KEY_BYTES, METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.ecma_regex import matching_texts
 from workrail_lint.base.js import Json
-from workrail_lint.base.pattern_texts import matching_texts
 
 _FILLER = " "
 _MAX_JOINED = 64

@@ -10,7 +10,7 @@ the structure went on with the events of a longer one. So a step costs what it a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import is_
 from typing import Generic, Literal, Protocol, TypeVar, overload
@@ -203,22 +203,42 @@ def _tag(event: Envelope | type[Envelope]) -> str:
 
 
 class _Entries(Structure):
-    """Places in the log, by what is there."""
+    """Places in the log, by what is there. Keys and nodes are filed when someone asks for one."""
 
-    __slots__ = ("by_key", "by_kind", "by_node")
+    __slots__ = ("_by_key", "_by_node", "_events", "_keyed", "_placed", "by_kind")
 
     def __init__(self) -> None:
         super().__init__()
         self.by_kind: dict[str, list[Event]] = {}
-        self.by_key: dict[str, tuple[int, Event]] = {}
-        self.by_node: dict[tuple[str, NodeId], list[tuple[int, Event]]] = {}
+        self._events: list[Event] = []
+        self._by_key: dict[str, tuple[int, Event]] = {}
+        self._by_node: dict[tuple[str, NodeId], list[tuple[int, Event]]] = {}
+        self._keyed = self._placed = 0  # how many events are filed by key, and by node
 
-    def add(self, place: int, event: Event) -> None:
-        kind = _tag(event)
-        self.by_kind.setdefault(kind, []).append(event)
-        self.by_key.setdefault(event.dedupe_key, (place, event))
-        if event.scope is not None and event.scope.node_id is not None:
-            self.by_node.setdefault((kind, event.scope.node_id), []).append((place, event))
+    def add(self, events: Log) -> int:
+        """File events at the end, and return how many there are."""
+        by_kind = self.by_kind
+        for event in events:
+            by_kind.setdefault(_tag(event), []).append(event)
+        self._events.extend(events)
+        return len(self._events)
+
+    @property
+    def by_key(self) -> Mapping[str, tuple[int, Event]]:
+        for place in range(self._keyed, len(self._events)):
+            event = self._events[place]
+            self._by_key.setdefault(event.dedupe_key, (place, event))
+        self._keyed = len(self._events)
+        return self._by_key
+
+    @property
+    def by_node(self) -> Mapping[tuple[str, NodeId], list[tuple[int, Event]]]:
+        for place in range(self._placed, len(self._events)):
+            event = self._events[place]
+            if event.scope is not None and event.scope.node_id is not None:
+                self._by_node.setdefault((_tag(event), event.scope.node_id), []).append((place, event))
+        self._placed = len(self._events)
+        return self._by_node
 
 
 class LogIndex(Struct, frozen=True):
@@ -245,14 +265,12 @@ class LogIndex(Struct, frozen=True):
 
     def extended(self, events: Log) -> Ok[LogIndex] | None:
         """The index of a log with these events at its end; None when another log grew out of this one."""
-        entries, place = self._entries, self.count
-        if not entries.claim(place):
+        entries = self._entries
+        if not entries.claim(self.count):
             return None
-        for event in events:
-            entries.add(place, event)
-            place += 1
-        entries.settle(place)
-        return Ok(LogIndex(place, entries, {kind: len(filed) for kind, filed in entries.by_kind.items()}))
+        count = entries.add(events)
+        entries.settle(count)
+        return Ok(LogIndex(count, entries, {kind: len(filed) for kind, filed in entries.by_kind.items()}))
 
 
 _indexes: IncrementalProjection[LogIndex] = IncrementalProjection(LogIndex, LogIndex.extended)

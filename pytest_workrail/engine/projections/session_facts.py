@@ -199,12 +199,12 @@ def run_status(events: Log, run: Run, tip_snapshot: ExecutionSnapshot) -> Ok[Run
     if run.preferred_tip is None:
         return Err(violation(f"run {run.run_id} has no nodes"))
     tip = run.nodes[run.preferred_tip]
-    preferences = effective_preferences(events, run, tip.node_id)
-    if isinstance(preferences, Err):
-        return preferences
     open_gaps = project_gaps(events).unresolved_critical(run.run_id)
     if tip_snapshot.is_complete:
         return Ok("complete_with_gaps" if open_gaps else "complete")
+    preferences = effective_preferences(events, run, tip.node_id)
+    if isinstance(preferences, Err):
+        return preferences
     if not preferences.value.never_stops:
         stopping = any(gap.data.reason.category in _STOPPING for gap in open_gaps)
         if tip.kind == "blocked_attempt" or stopping:

@@ -16,6 +16,7 @@ from effort import times
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from workrail_lint import check_text
 from workrail_lint.base.canonical import canonical_hash, digest
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
@@ -69,7 +70,7 @@ def refs_module(style: str, refs: list[str]) -> str:
     return f"export {text}" if style == "module" else f"{text}module.exports = {{ ARTIFACT_CONTRACT_REFS }};\n"
 
 
-def package(root: Path, style: str = "commonjs", version: str = "9.8.7", **changes: Any) -> Path:
+def package(root: Path, style: str = "commonjs", version: str = "3.120.0", **changes: Any) -> Path:
     """A package with the engine's layout. `changes` replace or, with None, remove files by path."""
     files: dict[str, Any] = {
         "package.json": {"name": "engine", "version": version, "type": style},
@@ -109,7 +110,7 @@ def names(findings: list[Finding]) -> list[str]:
 @pytest.mark.parametrize("style", ["commonjs", "module"])
 def test_an_import_holds_what_the_package_holds(style: str, tmp_path: Path) -> None:
     catalog, notes = imported(package(tmp_path, style))
-    assert (catalog.catalog_id, catalog.version, catalog.engine_version) == ("engine", "9.8.7", "9.8.7")
+    assert (catalog.catalog_id, catalog.version, catalog.engine_version) == ("engine", "3.120.0", "3.120.0")
     assert catalog.authoring_spec_version == 4
     assert list(catalog.features) == ["wr.features.calm", "wr.features.zeal"]
     zeal = catalog.features["wr.features.zeal"]
@@ -202,7 +203,7 @@ def test_exports_that_only_show_when_the_module_has_run(tmp_path: Path) -> None:
 def test_a_relative_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package(tmp_path / "engine")
     monkeypatch.chdir(tmp_path)
-    assert imported(Path("engine")).catalog.version == "9.8.7"
+    assert imported(Path("engine")).catalog.version == "3.120.0"
 
 
 @needs_node
@@ -258,6 +259,37 @@ def test_the_known_engine_is_verified(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(engine_digests, "REFS", {**engine_digests.REFS, "wr.refs.zeal": "0" * 64})
     (note,) = imported(root).findings
     assert "'wr.refs.zeal' differs" in note.message
+
+
+@needs_node
+def test_an_engine_that_is_not_known_is_named_and_its_schema_derived(tmp_path: Path) -> None:
+    newer = imported(package(tmp_path / "a", version="99.0.0", files={importer.SCHEMA_FILE: {"type": "object"}}))
+    [note] = [each for each in newer.findings if each.name == "catalog-import-engine-unknown"]
+    assert note.message.startswith("engine 99.0.0 is not known to this version of workrail-lint; workflows are judged")
+    assert newer.catalog.engine_schema is not None
+    assert newer.catalog.engine_schema["Workflow/properties/about"] == {"is": None}
+    path = tmp_path / "engine.json"
+    path.write_text(export_text(newer.catalog), encoding="utf-8")
+    assert isinstance(load_catalog(path), Ok)
+    document = json.dumps(
+        {"id": "demo.a", "name": "A", "description": "B.", "version": "1.0.0", "about": "C.", "steps": []}
+    )
+    said = [each.message for each in check_text(document, catalog=path).errors]
+    assert "engine 99.0, which this project targets, refuses 'about' here" in said
+    without = imported(package(tmp_path / "b", version="99.0.0"))
+    assert without.catalog.engine_schema is None
+    assert "can't be read" in next(each for each in without.findings if "engine-unknown" in each.name).message
+    older = imported(package(tmp_path / "c", version="0.8.6"))
+    assert "--engine-version" in next(each for each in older.findings if "engine-unknown" in each.name).message
+
+
+@pytest.mark.parametrize("schema", [{"Workflow/properties/a": {}}, {"Step": {"is": {"if": 3}}}, {"Step": {"is": 3}}])
+def test_a_damaged_schema_of_an_engine_makes_no_catalog(schema: Any) -> None:
+    document = {**load_core().document, "catalogId": "mine", "engineVersion": "99.0.0", "engineSchema": schema}
+    del document["digest"]
+    loaded = load_catalog(document)
+    assert isinstance(loaded, Err)
+    assert "the engine's schema can't be used" in loaded.error[0].message
 
 
 @needs_node

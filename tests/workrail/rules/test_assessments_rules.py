@@ -11,17 +11,16 @@ from lint_probe import fixed, lint
 from workrail_lint import check_text
 from workrail_lint.systems.workrail.rules.assessments import (
     AssessmentIdUnsafe,
-    AssessmentLevelCase,
+    AssessmentLevelDuplicate,
     AssessmentMirrorDimension,
     AssessmentNoConsequence,
-    AssessmentOnLoopControl,
     ConsequenceUnscoped,
     assessment,
     consequence,
     dimension,
     rated,
 )
-from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 BOTH = [assessment("depth", dimension("coverage")), assessment("breadth", dimension("reach"))]
 
@@ -38,7 +37,7 @@ BOTH = [assessment("depth", dimension("coverage")), assessment("breadth", dimens
 )
 def test_levels_that_look_alike(levels: list[str], places: list[str]) -> None:
     document = workflow(rated(), assessments=[assessment("depth", dimension("coverage", *levels))])
-    assert [finding.pointer for finding in lint(AssessmentLevelCase, document)] == places
+    assert [finding.pointer for finding in lint(AssessmentLevelDuplicate, document)] == places
 
 
 def unscoped(guidance: str, *refs: str, scope: str | None = None, level: str = "low") -> dict[str, Any]:
@@ -147,9 +146,3 @@ def test_mirrors(dimensions: list[str], count: int) -> None:
     branch = step("dig", runCondition={"and": [{"var": "risk", "equals": "high"}]})
     document = workflow(rated(), branch, assessments=[assessment("depth", *map(dimension, dimensions))])
     assert len(lint(AssessmentMirrorDimension, document)) == count
-
-
-def test_the_decision_of_a_loop_is_no_place_for_an_assessment() -> None:
-    document = workflow(decision(assessmentRefs=["depth"]), rated(), assessments=[assessment()])
-    (finding,) = lint(AssessmentOnLoopControl, document)
-    assert finding.pointer == "/steps/0/assessmentRefs"

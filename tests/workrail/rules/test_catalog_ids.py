@@ -148,7 +148,7 @@ def test_design_builtins_are_errors_for_the_engine_only(document: dict[str, Any]
 
 def test_a_gate_is_mended_when_it_is_nearly_right() -> None:
     document = workflow(step(requireConfirmation={"kind": "coordinator-eval"}))
-    (found,) = reported(document, "gate-kind-unknown")
+    (found,) = reported(document, "schema-enum")
     assert json.loads(fixed(found, document))["steps"][0]["requireConfirmation"]["kind"] == "coordinator_eval"
-    (far,) = reported(workflow(step(requireConfirmation={"kind": "manager"})), "gate-kind-unknown")
+    (far,) = reported(workflow(step(requireConfirmation={"kind": "manager"})), "schema-enum")
     assert far.fix is None

@@ -9,7 +9,7 @@ from lint_probe import lint
 
 from workrail_lint.systems.workrail.rules import analysis_rules
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
 
 WHEN = {"var": "size", "equals": "large"}
 CALL = {"templateId": "wr.templates.routine.ideation"}
@@ -67,13 +67,6 @@ def test_workflows_that_may_have_nothing_to_run(
     steps: tuple[dict[str, Any], ...], first: list[str], every: list[str]
 ) -> None:
     assert names(analysis_rules.StepsConditional, *steps) == first + every
-
-
-@pytest.mark.parametrize(
-    ("rule", "count"), [(True, 1), (WHEN, 1), ({"kind": "human_approval"}, 1), (False, 0), (..., 0)]
-)
-def test_a_parallel_step_never_asks(rule: Any, count: int) -> None:
-    assert len(names(analysis_rules.ConfirmationOnParallel, step(), parallel(requireConfirmation=rule))) == count
 
 
 @pytest.mark.parametrize(

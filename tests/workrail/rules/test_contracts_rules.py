@@ -14,7 +14,6 @@ from workrail_lint.systems.workrail.rules.contracts import (
     AssessmentShadowsCriteria,
     ContractAndCriteria,
     ContractDesignOutput,
-    ContractNotesOptional,
     ContractNotSatisfiable,
     ContractOptional,
     ContractShadowsAssessment,
@@ -50,12 +49,6 @@ def test_which_requirement_decides(members: str, expected: list[Any], in_loop: b
     made = step(**{name: REQUIREMENTS[name] for name in members.split()})
     document = workflow(loop(made)) if in_loop else workflow(made)
     assert [rule for rule in rules if lint(rule, document)] == expected
-
-
-def test_members_of_a_call_are_dropped_with_it() -> None:
-    made = step(prompt=None, templateCall=CALL, notesOptional=True, **REQUIREMENTS)
-    for rule in (ContractAndCriteria, ContractShadowsAssessment, ContractNotesOptional, ContractNotSatisfiable):
-        assert lint(rule, workflow(step(), {**made, "id": "calling"})) == []
 
 
 # ------------------------------------------------------------------------------------------- satisfiable
@@ -121,12 +114,6 @@ def test_an_optional_decision_is_left_to_the_loop_rules() -> None:
     body["outputContract"] = {**body["outputContract"], "required": False}
     assert lint(ContractOptional, workflow(controlled_loop(body))) == []
     assert len(lint(ContractOptional, workflow({**body, "id": "alone"}))) == 1
-
-
-@pytest.mark.parametrize("value", [True, False])
-def test_notes_optional_changes_nothing(value: bool) -> None:
-    assert len(lint(ContractNotesOptional, workflow(step(outputContract=VERDICT, notesOptional=value)))) == 1
-    assert lint(ContractNotesOptional, workflow(step(notesOptional=value))) == []
 
 
 # ------------------------------------------------------------------------------------------- design form
@@ -223,3 +210,9 @@ def test_coordinator_results_outside_of_steps() -> None:
     (finding,) = lint(CoordinatorResultShape, workflow(metaGuidance=[f"Answer {text}"]))
     assert finding.pointer == "/metaGuidance/0"
     assert "'prUrl'" in finding.message
+
+
+def test_members_of_a_call_are_dropped_with_it() -> None:
+    made = step(prompt=None, templateCall=CALL, notesOptional=True, **REQUIREMENTS)
+    for rule in (ContractAndCriteria, ContractShadowsAssessment, ContractNotSatisfiable):
+        assert lint(rule, workflow(step(), {**made, "id": "calling"})) == []

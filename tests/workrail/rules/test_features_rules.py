@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from lint_probe import fixed, lint
 
-from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.rules import features
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.features import CAPABILITIES, MEMORY, SUBAGENTS
-from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}
 
@@ -65,68 +64,6 @@ def test_configured_features_are_not_sorted_away() -> None:
     configured = {"id": CAPABILITIES, "config": {"probeVisibility": "collapsed"}}
     (found,) = lint(features.FeatureOrder, workflow(features=[SUBAGENTS, configured]))
     assert found.fix is None
-
-
-@pytest.mark.parametrize(
-    ("text", "rule", "found"),
-    [
-        ("Spawn two executors.", features.FeatureMissingSubagent, True),
-        ("Delegate the search to a helper.", features.FeatureMissingSubagent, True),
-        ("Use a second subagent for that.", features.FeatureMissingSubagent, True),
-        ("Do not quote the sub-agent's report.", features.FeatureMissingSubagent, False),
-        ("Launch the agentic mode.", features.FeatureMissingSubagent, False),
-        ("Delegation is not allowed.", features.FeatureMissingSubagent, False),
-        ("Call memory_query first.", features.FeatureMissingMemory, True),
-        ("Ask mcp_memory_conventions first.", features.FeatureMissingMemory, True),
-        ("Use the memory tool.", features.FeatureMissingMemory, True),
-        ("Look for memory leaks and in-memory caches.", features.FeatureMissingMemory, False),
-        ("Search the web for it.", features.FeatureMissingCapabilities, True),
-        ("Use web-fetch when you can.", features.FeatureMissingCapabilities, True),
-        ("Spawn two executors.", features.FeatureMissingCapabilities, True),
-        ("Research the web framework.", features.FeatureMissingCapabilities, False),
-        ("Test it in a web browser.", features.FeatureMissingCapabilities, False),
-    ],
-)
-def test_words_that_call_for_a_feature(text: str, rule: type[features._MissingFeature], found: bool) -> None:
-    document = blocks(procedure=[text])
-    assert bool(places(rule, document)) is found
-    assert places(rule, blocks(rule.feature, procedure=[text])) == []
-    assert places(rule, document, is_routine=True) == []
-
-
-def test_a_feature_is_added_in_its_place_and_only_where_it_reaches_a_prompt() -> None:
-    document = blocks(CAPABILITIES, SUBAGENTS, procedure=["Call memory_query first."])
-    (found,) = lint(features.FeatureMissingMemory, document)
-    assert json.loads(fixed(found, document))["features"] == [CAPABILITIES, MEMORY, SUBAGENTS]
-    (plain,) = lint(features.FeatureMissingMemory, workflow(step(prompt="Call memory_query first.")))
-    assert plain.fix is None
-
-
-def test_parallel_steps_and_extension_points_delegate() -> None:
-    assert places(features.FeatureMissingSubagent, workflow(step(), parallel())) == ["/steps/1"]
-    points = [{"slotId": "checker", "purpose": "Checks.", "default": "routine-check"}]
-    assert places(features.FeatureMissingSubagent, workflow(extensionPoints=points)) == ["/extensionPoints"]
-
-
-def test_memory_guidance_may_come_by_name() -> None:
-    ref = [{"kind": "ref", "refId": "wr.refs.memory_query"}]
-    assert places(features.FeatureMissingMemory, blocks(constraints=[ref], procedure=["Call memory_query."])) == []
-
-
-def test_every_line_of_a_declared_feature_is_recognised() -> None:
-    catalog = load_core()
-    for ident, feature in catalog.features.items():
-        for value in (*feature.constraints, *feature.procedure, *feature.verify):
-            line = value if isinstance(value, str) else catalog.refs[value[0]["refId"]].text.split("\n")[1]
-            document = blocks(ident, procedure=[f"First. {line} Last."])
-            assert places(features.FeatureDuplicatedText, document) == ["/steps/0/promptBlocks/procedure/0"], line
-            assert places(features.FeatureDuplicatedText, blocks(procedure=[line])) == []
-
-
-def test_duplicated_text_in_guidance_and_meta_guidance() -> None:
-    line = "Write down which path was taken or skipped, and the reason."
-    document = workflow(step(guidance=[line]), features=[CAPABILITIES], metaGuidance=[line])
-    assert places(features.FeatureDuplicatedText, document) == ["/metaGuidance/0", "/steps/0/guidance/0"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from lint_probe import fixed, lint
 from workrail_lint.systems.workrail.rules.functions import (
     FunctionDefaultMismatch,
     FunctionDuplicate,
-    FunctionParameterDuplicate,
     FunctionReferenceFiltered,
     FunctionReferenceUnknown,
     FunctionScopeMismatch,
@@ -44,7 +43,7 @@ def test_duplicates_in_every_place() -> None:
 def test_repeated_parameters() -> None:
     limit = {"name": "limit", "type": "number"}
     document = workflow(functionDefinitions=[function("rank", limit, limit, {**limit, "name": "order"}, limit)])
-    assert [finding.pointer for finding in lint(FunctionParameterDuplicate, document)] == [
+    assert [finding.pointer for finding in lint(FunctionDuplicate, document)] == [
         "/functionDefinitions/0/parameters/1/name",
         "/functionDefinitions/0/parameters/3/name",
     ]

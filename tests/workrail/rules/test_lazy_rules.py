@@ -17,6 +17,7 @@ from workrail_lint.rules.ruleset import LazyRules
 from workrail_lint.rules.table import RuleInfo, info_of
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.lint import Linter
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS
@@ -60,7 +61,7 @@ def lazy_and_full() -> tuple[LazyRules[WorkflowRule], LazyRules[WorkflowRule]]:
 
 
 def told(data: bytes, path: str, settings: Settings, rules: Any, is_routine: bool) -> list[tuple[str, str, str]]:
-    findings = check_document(data, path, settings, rules, is_routine=is_routine).findings
+    findings = check_document(data, path, settings, Linter(path, settings, rules, is_routine=is_routine).lint).findings
     return sorted((finding.code, finding.pointer, finding.message) for finding in findings)
 
 

@@ -142,11 +142,6 @@ def test_an_empty_condition_does_not_make_a_step_conditional(condition: Any, cou
     assert len(names(loop_config.LoopBodyAllConditional, loop(*body))) == count
 
 
-@pytest.mark.parametrize(("count", "reported"), [(3, 0), (3.5, 1), (4, 1), ("many", 0)])
-def test_a_named_body_may_run_three_times(count: Any, reported: int) -> None:
-    assert len(names(loop_config.LoopRefBodyMany, {**loop(count=count), "body": "first-step"}, step())) == reported
-
-
 CONTEXT = {"kind": "context_variable", "condition": WHEN}
 
 

@@ -9,9 +9,9 @@ import pytest
 from lint_probe import lint
 
 from workrail_lint.findings import Severity
+from workrail_lint.systems.workrail.rules.assessments import AssessmentDimensionUnknown
 from workrail_lint.systems.workrail.rules.prompt_contract import (
     ArtifactNotRequested,
-    AssessmentDimensionUnknown,
     ContractPackMismatch,
     ContractProseMismatch,
     ExampleViolatesContract,
@@ -143,7 +143,23 @@ def test_a_prohibition_asks_for_nothing() -> None:
 def test_other_artifacts(prompt: str, count: int) -> None:
     found = lint(ContractPackMismatch, workflow(step(prompt=prompt, outputContract=GATE)))
     assert [f.pointer for f in found] == ["/steps/0/outputContract/contractRef"] * count
-    assert lint(ContractPackMismatch, workflow(step(prompt=prompt))) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "count"),
+    [
+        ("Emit a wr.coding_handoff artifact.", 1),
+        ("Emit a wr.gate_verdict artifact.", 1),
+        ("Read the wr.coding_handoff artifact of the last session. Submit your verdict as an artifact.", 0),
+        ("Do not emit a wr.coding_handoff artifact.", 0),
+        ("Submit a wr.loop_control artifact.", 0),  # LP023
+        ("Emit a wr.coding_handoff or a wr.gate_verdict artifact.", 0),  # no contract takes either
+        ("Submit a wr.unknown_kind artifact.", 0),
+    ],
+)
+def test_an_artifact_that_the_engine_does_not_check(prompt: str, count: int) -> None:
+    found = lint(ContractPackMismatch, workflow(step(prompt=prompt)))
+    assert [f.pointer for f in found] == ["/steps/0"] * count
 
 
 @pytest.mark.parametrize(

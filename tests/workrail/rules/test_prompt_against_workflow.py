@@ -12,11 +12,9 @@ from lint_probe import fixed, lint, view
 from workrail_lint import check, check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.rules.prompt_control import ProseExitInCountedLoop, ProseJump, ProseRoundsDiffer
 from workrail_lint.systems.workrail.rules.prompt_references import (
-    ProseExitInCountedLoop,
     ProseFileMissing,
-    ProseJump,
-    ProseRoundsDiffer,
     StepReferenceUnknown,
     ToolUnavailable,
     known_step_ids,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lint_probe import lint, view
 
 from workrail_lint import check_text
-from workrail_lint.systems.workrail.rules import prompt_parts, prompt_wording
+from workrail_lint.systems.workrail.rules import prompt_parts, prompt_wording, structure
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, prompts, sentence_at
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -180,7 +180,7 @@ def test_an_assessment_is_a_rubric() -> None:
         ("Delegate work to two agents.", True),
         ("Spawn at most 12 targeted subagents with the task tool.", False),
         ("Spawn TWO or THREE WorkRail Executors SIMULTANEOUSLY.", False),
-        ("Spawn a WorkRail Executor.", False),
+        ("Spawn a WorkRail Executor with the diff.", False),
         ("Spawn 1 executor.", False),
         ("Respawn 3 executors.", False),
         ("Launch three rockets.", False),
@@ -219,49 +219,29 @@ SENTENCE = "Do not edit any file in this step, and hand over before the next"
 @pytest.mark.parametrize(("count", "found"), [(2, 0), (3, 1), (5, 1)])
 def test_boilerplate_is_a_sentence_in_three_steps(count: int, found: int) -> None:
     steps = [step(f"step-{n}", f"Part {n}. {SENTENCE}. Then part {n + 1}.") for n in range(count)]
-    assert len(places(prompt_wording.PromptBoundaryBoilerplate, *steps)) == found
+    assert len(places(structure.PromptBoundaryBoilerplate, *steps)) == found
 
 
 def test_boilerplate_in_one_step_or_in_short_sentences_is_none() -> None:
-    assert places(prompt_wording.PromptBoundaryBoilerplate, step(prompt=f"{SENTENCE}\n" * 3)) == []
+    assert places(structure.PromptBoundaryBoilerplate, step(prompt=f"{SENTENCE}\n" * 3)) == []
     short = [step(f"step-{n}", "Do not edit any file. Hand over.") for n in range(3)]
-    assert places(prompt_wording.PromptBoundaryBoilerplate, *short) == []
+    assert places(structure.PromptBoundaryBoilerplate, *short) == []
 
 
 @pytest.mark.parametrize("mark", "!?")
 def test_a_repeated_sentence_may_end_in_any_mark(mark: str) -> None:
     steps = [step(f"step-{n}", f"Part {n}{mark} {SENTENCE}{mark}{' Go.' * n}") for n in range(3)]
-    assert places(prompt_wording.PromptBoundaryBoilerplate, *steps) == ["/steps/0/prompt"]
+    assert places(structure.PromptBoundaryBoilerplate, *steps) == ["/steps/0/prompt"]
 
 
 def test_sentences_shared_by_the_same_steps_are_one_finding() -> None:
     steps = [step(f"step-{n}", f"{SENTENCE}.\n{SENTENCE} one.\nPart {n}") for n in range(3)]
-    (found,) = lint(prompt_wording.PromptBoundaryBoilerplate, workflow(*steps))
+    (found,) = lint(structure.PromptBoundaryBoilerplate, workflow(*steps))
     assert "and 1 other" in found.message
     assert "'step-0', 'step-1', 'step-2'" in found.message
 
 
 LINES = [f"Line {n}" for n in range(10)]
-
-
-@pytest.mark.parametrize(
-    ("shared", "members", "other_members", "found"),
-    [
-        (9, {}, {}, 1),
-        (8, {}, {}, 0),
-        (9, {"agentRole": "Careful reviewer"}, {}, 0),
-        (9, {"agentRole": "Careful reviewer"}, {"agentRole": "Careful reviewer"}, 1),
-        (9, {"runCondition": {"var": "mode", "equals": "quick"}}, {}, 0),
-    ],
-)
-def test_variants_share_more_than_four_fifths(
-    shared: int, members: dict[str, Any], other_members: dict[str, Any], found: int
-) -> None:
-    one = step("read-deep", "\n".join(LINES), **{"runCondition": WHEN, **members})
-    other_lines = [*LINES[:shared], *(f"Other {n}" for n in range(10 - shared))]
-    condition = {"var": "mode", "equals": "quick"}
-    other = step("read-quick", "\n".join(other_lines), **{"runCondition": condition, **other_members})
-    assert len(places(prompt_wording.PromptVariantDuplication, one, other)) == found
 
 
 def test_fragments() -> None:
@@ -352,7 +332,7 @@ def test_a_quotation_is_one_short_line(text: str) -> None:
 def test_names_that_span_lines_do_not_break_a_message() -> None:
     long = "Do not edit any file in this step, and hand over before the next one starts."
     steps = [step(f"step\n{n}", long) for n in range(3)]
-    (found,) = lint(prompt_wording.PromptBoundaryBoilerplate, workflow(*steps))
+    (found,) = lint(structure.PromptBoundaryBoilerplate, workflow(*steps))
     assert "\n" not in found.message
 
 

@@ -17,7 +17,6 @@ from lint_probe import fixed, lint
 from workrail_lint.systems.workrail.rules.criteria import CriteriaRegexBacktracking
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.security import (
-    AllowedToolsHint,
     IdNullByte,
     PathBackslash,
     PrivatePathLiteral,
@@ -211,12 +210,6 @@ def test_context_in_commands() -> None:
 def test_any_command_is_looked_at(command: str) -> None:
     with patience():
         assert len(lint(ShellCommandDangerous, verified(command))) <= 1
-
-
-def test_allowed_tools() -> None:
-    delegations = [{"workflowId": "a.b"}, {"workflowId": "a.c", "allowedTools": ["bash"]}]
-    (finding,) = lint(AllowedToolsHint, workflow(parallel(parallelDelegations=delegations)))
-    assert finding.pointer == "/steps/0/parallelDelegations/1/allowedTools"
 
 
 # -------------------------------------------------------------------------------------------- credentials

@@ -105,15 +105,6 @@ def test_members_that_live_on_or_are_told_elsewhere_are_not_told_again() -> None
     ]
 
 
-@pytest.mark.parametrize(
-    ("template", "condition", "count"),
-    [(CHALLENGE, WHEN, 1), (CHALLENGE, {}, 1), (CHALLENGE, ..., 0), (SIMULATION, WHEN, 0)],
-)
-def test_conditions_that_do_not_add_up(template: str, condition: Any, count: int) -> None:
-    made = call(template, args={"deliverableName": "a.md"}, runCondition=condition)
-    assert len(places(templates.TemplateCallRunCondition, step(), made)) == count
-
-
 @pytest.mark.parametrize(("template", "count"), [("{{wr.bindings.a}}", 1), ("a{{b", 1), ("{b}", 0), (SIMULATION, 0)])
 def test_tokens_in_a_template_id(template: str, count: int) -> None:
     assert len(places(templates.TemplateIdToken, step(), call(template))) == count

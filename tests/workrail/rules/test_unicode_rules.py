@@ -12,23 +12,19 @@ from lint_probe import fixed, lint, view
 
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.systems.workrail.rules import RULES as TABLE
+from workrail_lint.systems.workrail.rules import unicode
 from workrail_lint.systems.workrail.rules.characters import kinds_in
 from workrail_lint.systems.workrail.rules.rule_needs import facts_of
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.unicode import (
-    CharacterRule,
-    UnicodeBidiControl,
-    UnicodeControl,
     UnicodeInvisible,
-    UnicodeLoneSurrogate,
     UnicodeMixedScript,
     UnicodeNonAsciiToken,
     UnicodeNotNfc,
-    UnicodeTagChars,
 )
 
 ALL = [type(rule) for rule in TABLE.rules_in("unicode")]
-RULES = [rule for rule in ALL if issubclass(rule, CharacterRule)]
+RULES = [UnicodeInvisible]
 
 WOMAN, LAPTOP, FLAG = "\U0001f469", "\U0001f4bb", "\U0001f3f4"
 
@@ -58,7 +54,7 @@ def rating(*levels: str, more: str = "effort") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("rule", "document"),
     [
-        (UnicodeBidiControl, required("answer", "ans\u202ewer")),
+        (UnicodeInvisible, required("answer", "ans\u202ewer")),
         (UnicodeInvisible, rating("low", "lo\u200bw")),
         (UnicodeInvisible, rating("low", "high", more="dep\u200bth")),
         (UnicodeNotNfc, required("caf\u00e9", "cafe\u0301")),
@@ -74,7 +70,7 @@ def test_no_fix_takes_a_name_that_a_neighbour_has(rule: Any, document: Any) -> N
 @pytest.mark.parametrize("char", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"])
 def test_bidi(char: str) -> None:
     document = prompt(f"a{char}b{char}")
-    (finding,) = lint(UnicodeBidiControl, document)
+    (finding,) = lint(UnicodeInvisible, document)
     assert f"U+{ord(char):04X}" in finding.message
     assert json.loads(fixed(finding, document))["steps"][0]["prompt"] == "ab"
 
@@ -116,39 +112,39 @@ def test_visible(text: str) -> None:
 
 
 def test_tags() -> None:
-    assert lint(UnicodeTagChars, prompt(f"Play {ENGLAND}.")) == []
+    assert lint(UnicodeInvisible, prompt(f"Play {ENGLAND}.")) == []
     document = prompt(f"Play {ENGLAND}{tags('obey')}.")
-    (finding,) = lint(UnicodeTagChars, document)
+    (finding,) = lint(UnicodeInvisible, document)
     assert json.loads(fixed(finding, document))["steps"][0]["prompt"] == f"Play {ENGLAND}."
-    assert lint(UnicodeTagChars, json.dumps(document))  # as escaped pairs
-    assert lint(UnicodeTagChars, prompt(f"{FLAG}{tags('gbeng')}"))  # not ended
+    assert lint(UnicodeInvisible, json.dumps(document))  # as escaped pairs
+    assert lint(UnicodeInvisible, prompt(f"{FLAG}{tags('gbeng')}"))  # not ended
 
 
 @pytest.mark.parametrize("char", ["\x00", "\x07", "\x08", "\x0b", "\x0c", "\x1b", "\x7f", "\x80", "\x9f"])
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_controls(char: str, ascii_only: bool) -> None:
     text = json.dumps(prompt(f"a{char}b"), ensure_ascii=ascii_only)
-    (finding,) = lint(UnicodeControl, text)
+    (finding,) = lint(UnicodeInvisible, text)
     assert f"U+{ord(char):04X}" in finding.message
     assert char not in finding.message
     assert json.loads(fixed(finding, text))["steps"][0]["prompt"] == "ab"
 
 
 def test_tabs_and_line_ends_are_fine() -> None:
-    assert lint(UnicodeControl, prompt("a\tb\nc\r\nd\\b\\f")) == []
+    assert lint(UnicodeInvisible, prompt("a\tb\nc\r\nd\\b\\f")) == []
 
 
 def test_surrogates() -> None:
-    (finding,) = lint(UnicodeLoneSurrogate, json.dumps(prompt("a\ud800b")))
+    (finding,) = lint(UnicodeInvisible, json.dumps(prompt("a\ud800b")))
     assert "U+D800" in finding.message
     assert finding.fix is None
-    assert lint(UnicodeLoneSurrogate, json.dumps(prompt(f"{WOMAN}"))) == []
+    assert lint(UnicodeInvisible, json.dumps(prompt(f"{WOMAN}"))) == []
 
 
 def test_nothing_is_offered_that_can_not_be_written() -> None:
     text = json.dumps(prompt("a\ud800\u200bb"))
-    (finding,) = lint(UnicodeInvisible, text)
-    assert finding.fix is None
+    invisible, half = lint(UnicodeInvisible, text)
+    assert (invisible.fix, half.fix) == (None, None)
     (only,) = lint(UnicodeInvisible, prompt("\u200b"))
     assert only.fix is None  # nothing would be left
 
@@ -166,17 +162,16 @@ def test_names_of_members() -> None:
 def test_what_applies_says_is_what_is_there(text: str) -> None:
     for ascii_only in (True, False):
         raw = json.dumps({"a": text}, ensure_ascii=ascii_only)
-        for rule in RULES:
-            if rule().find_bad(text)[0]:  # type: ignore[attr-defined]
-                assert rule.needs <= kinds_in(SourceText(raw))  # type: ignore[operator]
+        if lint(UnicodeInvisible, raw):
+            assert UnicodeInvisible.needs is not None
+            assert UnicodeInvisible.needs & kinds_in(SourceText(raw))
 
 
 @given(st.text())
 def test_cleaning_is_done_once(text: str) -> None:
-    for rule in RULES[:4]:
-        cleaned = rule().find_bad(text)[1]  # type: ignore[attr-defined]
-        if rule is not UnicodeInvisible:  # what stood beside a joiner may be gone
-            assert rule().find_bad(cleaned) == ("", cleaned)  # type: ignore[attr-defined]
+    for find in (unicode._find_bidi, unicode._find_tags, unicode._find_controls):
+        cleaned = find(text)[1]
+        assert find(cleaned) == ("", cleaned)
 
 
 def test_plain_documents_cost_nothing() -> None:

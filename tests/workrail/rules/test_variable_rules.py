@@ -271,11 +271,3 @@ def test_branches_that_forget_a_value() -> None:
     assert branches("minor") == []
     rest = step("rest", runCondition={"var": "level", "not_equals": "minor"})
     assert branches("minor", "major", more=(rest,)) == []
-
-
-def test_variables_that_nothing_reads_are_told_on_request() -> None:
-    document = workflow(
-        step("one", "Set `alphaValue` and `betaValue`."), step("two", runCondition={"var": "betaValue"})
-    )
-    (item,) = lint(analysis_rules.VariableNeverRead, document)
-    assert (item.severity.value, item.message) == ("info", "1 variable is set and never read: alphaValue")

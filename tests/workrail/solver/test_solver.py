@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from pytest_workrail.engine.core.conditions import evaluate
 from workrail_lint.systems.workrail.condition_logic import COMPARISONS, compare
 from workrail_lint.systems.workrail.model.build import condition_model, unchecked_condition
-from workrail_lint.systems.workrail.solver import search
+from workrail_lint.systems.workrail.solver import Wish, search
 from workrail_lint.systems.workrail.solver.candidates import distinct_texts
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Values
-from workrail_lint.systems.workrail.solver.search import Solver, Wish
+from workrail_lint.systems.workrail.solver.search import Solver
 
 EXAMPLES = times(40, deep=3_000)
 MISSING = object()

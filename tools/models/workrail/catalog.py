@@ -115,6 +115,7 @@ class CatalogDocument(_Closed):
     catalog_version: SemVer
     engine_version: Text | None
     authoring_spec_version: Annotated[int, Field(ge=1)]
+    engine_schema: dict[str, JsonObject] = {}
     features: list[FeatureEntry]
     refs: list[RefEntry]
     routines: list[RoutineEntry]

@@ -16,19 +16,35 @@ refused; so are groups nested more than a hundred deep and lower bounds that mul
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
-from workrail_lint.base.ecma_regex.escapes import POINTS, UNITS, InvalidPatternError, Modes, join_units, split_units
-from workrail_lint.base.ecma_regex.syntax import Parser
 from workrail_lint.base.result import Err, Ok
 
-__all__ = ["DEFAULT_TIMEOUT", "Pattern", "compile_pattern", "shared_time"]
+__all__ = [
+    "DEFAULT_TIMEOUT",
+    "FLAGS",
+    "LONGEST",
+    "Pattern",
+    "compile_pattern",
+    "matching_texts",
+    "shared_time",
+    "why_invalid",
+    "why_invalid_flags",
+]
 
 DEFAULT_TIMEOUT = 1.0
+FLAGS = "dgimsuvy"
+LONGEST = 20_000  # a longer pattern is not looked into
+# What the translation can't evaluate although it may well be valid.
+_NOT_JUDGED = (
+    "groups nested too deeply",
+    "set notation of the 'v' flag is not supported",
+    "too many repetitions to evaluate",
+)
 _spent: ContextVar[float] = ContextVar("spent", default=0.0)  # seconds of searches, in all
 _limit: ContextVar[float] = ContextVar("limit", default=float("inf"))  # as far as `spent` may grow
 
@@ -46,53 +62,72 @@ def shared_time(seconds: float) -> Iterator[None]:
 class Pattern:
     """A pattern that is valid ECMAScript, ready to search."""
 
-    __slots__ = ("_compiled", "_modes", "_translation", "flags", "source")
+    __slots__ = ("_find", "flags", "source")
 
-    def __init__(self, source: str, flags: str, modes: Modes, translation: str) -> None:
+    def __init__(self, source: str, flags: str, find: Callable[[str, float], bool]) -> None:
         self.source = source
         self.flags = flags
-        self._modes = modes
-        self._translation = translation
-        self._compiled: Any = None
+        self._find = find  # in a text, in so many seconds
 
     def __repr__(self) -> str:
         return f"Pattern({self.source!r}, {self.flags!r})"
 
     def search(self, text: str, timeout: float = DEFAULT_TIMEOUT) -> Ok[bool] | Err[Literal["timeout"]]:
         """Return whether the pattern is found; the search gives up after `timeout` seconds of processor time."""
-        if self._compiled is None:
-            import regex
-
-            self._compiled = regex.compile(self._translation)
-        find = self._compiled.match if self._modes.sticky else self._compiled.search
         limit = _limit.get() - _spent.get()
         if limit <= 0:
             return Err("timeout")
         begun = time.process_time()
         try:
-            return Ok(find(self._prepared(text), timeout=min(timeout, limit)) is not None)
+            return Ok(self._find(text, min(timeout, limit)))
         except TimeoutError:
             return Err("timeout")
         finally:
             _spent.set(_spent.get() + time.process_time() - begun)
 
-    def _prepared(self, text: str) -> str:
-        if text.isascii():
-            if not self._modes.ignore_case:
-                return text
-            return text.lower() if self._modes.unicode else text.upper()
-        text = join_units(text) if self._modes.unicode else split_units(text)
-        if not self._modes.ignore_case:
-            return text
-        return text.translate(POINTS if self._modes.unicode else UNITS)
-
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str, flags: str = "") -> Ok[Pattern] | Err[str]:
     """The pattern, or why ECMAScript does not accept it."""
+    from workrail_lint.base.ecma_regex.syntax import InvalidPatternError, Translation  # few documents have patterns
+
     try:
-        modes = Modes.read(flags)
-        translation = Parser(pattern, modes).translate()
+        return Ok(Pattern(pattern, flags, Translation(pattern, flags).find))
     except InvalidPatternError as error:
         return Err(str(error))
-    return Ok(Pattern(pattern, flags, modes, translation))
+
+
+def why_invalid_flags(flags: str) -> str | None:
+    """Why an engine rejects the flags of a pattern; None if it accepts them."""
+    unknown = [flag for flag in dict.fromkeys(flags) if flag not in FLAGS]
+    if unknown:
+        return f"unknown {_flags(unknown)}; expected {', '.join(FLAGS)}"
+    repeated = [flag for flag in dict.fromkeys(flags) if flags.count(flag) > 1]
+    if repeated:
+        return f"repeated {_flags(repeated)}"
+    return "flags u and v can't be combined" if "u" in flags and "v" in flags else None
+
+
+def _flags(flags: list[str]) -> str:
+    return f"{'flag' if len(flags) == 1 else 'flags'} {', '.join(map(repr, flags))}"
+
+
+def why_invalid(pattern: str, flags: str = "") -> str | None:
+    """Why an engine rejects the pattern; None if it accepts it, or if that can't be determined here."""
+    if len(pattern) > LONGEST:
+        return None
+
+    # Only these flags change the grammar; folding cases would cost time for nothing.
+    result = compile_pattern(pattern, "".join(flag for flag in "uv" if flag in flags))
+    return result.error if isinstance(result, Err) and result.error not in _NOT_JUDGED else None
+
+
+@lru_cache(maxsize=256)
+def matching_texts(pattern: str, flags: str = "") -> tuple[str, ...]:
+    """Return short texts in which the pattern is found, the simplest first; none when no guess was right."""
+    compiled = compile_pattern(pattern, flags)
+    if isinstance(compiled, Err) or len(pattern) > LONGEST:
+        return ()
+    from workrail_lint.base.pattern_texts import texts_for  # few runs need a text for a pattern
+
+    return tuple(dict.fromkeys(texts_for(compiled.value)))

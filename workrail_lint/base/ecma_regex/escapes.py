@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
+from workrail_lint.base.ecma_regex import FLAGS
 from workrail_lint.base.js import WHITESPACE
 
-FLAGS = "dgimsuvy"
 ANY = r"[\x00-\U0010ffff]"
 NOTHING = "(?!)"
 

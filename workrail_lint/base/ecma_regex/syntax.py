@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from workrail_lint.base.ecma_regex.escapes import ANY, CharacterReader, Modes, join_units
+from workrail_lint.base.ecma_regex.escapes import (
+    ANY,
+    POINTS,
+    UNITS,
+    CharacterReader,
+    InvalidPatternError,
+    Modes,
+    join_units,
+    split_units,
+)
+
+__all__ = ["InvalidPatternError", "Parser", "Translation"]
 
 # `regex` unrolls the lower bound of a repetition and recurses into groups, so both are bounded here.
 _MAX_WEIGHT = 50_000
@@ -17,6 +28,37 @@ _BOUNDARIES = {
     "b": f"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))",
     "B": f"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))",
 }
+
+
+class Translation:
+    """A pattern in the notation of `regex`, compiled when it is first looked for."""
+
+    __slots__ = ("_compiled", "_modes", "_source")
+
+    def __init__(self, pattern: str, flags: str) -> None:
+        """Raise InvalidPatternError for what ECMAScript does not accept."""
+        self._modes = Modes.read(flags)
+        self._source = Parser(pattern, self._modes).translate()
+        self._compiled: Any = None
+
+    def find(self, text: str, timeout: float) -> bool:
+        """Return whether the pattern is found; raise TimeoutError after so many seconds."""
+        if self._compiled is None:
+            import regex
+
+            self._compiled = regex.compile(self._source)
+        find = self._compiled.match if self._modes.sticky else self._compiled.search
+        return find(self._prepared(text), timeout=timeout) is not None
+
+    def _prepared(self, text: str) -> str:
+        if text.isascii():
+            if not self._modes.ignore_case:
+                return text
+            return text.lower() if self._modes.unicode else text.upper()
+        text = join_units(text) if self._modes.unicode else split_units(text)
+        if not self._modes.ignore_case:
+            return text
+        return text.translate(POINTS if self._modes.unicode else UNITS)
 
 
 class _Piece(NamedTuple):

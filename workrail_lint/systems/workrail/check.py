@@ -6,16 +6,16 @@ does, and what two phases report alike is reported once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import reader_finding
-from workrail_lint.rules.ruleset import LazyRules
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import (
     CompiledWorkflow,
@@ -25,109 +25,13 @@ from workrail_lint.systems.workrail.compiler.compiled import (
     run_passes,
 )
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
-from workrail_lint.systems.workrail.identity import source_kind_of
+from workrail_lint.systems.workrail.engines.judging import release_findings, still_refused
 from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
 from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.delivered_text import mentions_of
-from workrail_lint.systems.workrail.rules.prose import text_index
-from workrail_lint.systems.workrail.rules.rule_needs import facts_of
-from workrail_lint.systems.workrail.rules.walk import run_rules
-from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.structural import ir_only_findings, start_findings, structural_findings
-from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry, Mention
-
-
-def lint(
-    checked: CheckedDocument,
-    normalized: Normalized,
-    model: Workflow,
-    refused: list[Finding],
-    findings: list[Finding],
-    path: str,
-    settings: Settings,
-    rules: LazyRules[WorkflowRule],
-    is_routine: bool,
-) -> list[Finding]:
-    """Return what the rules find in a document, given what was found before."""
-    checked.source_kind = _source_kind(path, settings)
-    workflow = WorkflowContext(
-        checked.document,
-        model,
-        settings.catalog,
-        path,
-        bindings=settings.bindings,
-        compiled=checked.compiled,
-        engine=settings.engine,
-        normalized=normalized,
-        is_routine=is_routine,
-        workspace=settings.workspace,
-        source_kind=checked.source_kind,
-        options=settings.options,
-    )
-    workflow.earlier = findings
-    for finding in (*refused, *findings):
-        info = RULES.by_name.get(finding.name)  # none for a construct of the design form, and for a plugin's rule
-        if finding.fix is None and info is not None and info.mends:
-            finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
-    chosen = rules.for_document(facts_of(workflow), text_index(workflow).has)
-    from_rules = run_rules(chosen, workflow)
-    checked.consulted = workflow.consulted
-    checked.mentions = [
-        mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
-    ]
-    return from_rules
-
-
-def entry_for(path: str, checked: CheckedDocument, settings: Settings) -> Entry | None:
-    """Return what other files need to know about a checked document."""
-    if checked.workflow is None:
-        return None
-    kind = checked.source_kind or _source_kind(path, settings)
-    return entry_of(path, checked.workflow, kind, checked.mentions, checked.pointer_map)
-
-
-def entry_of(
-    path: str,
-    workflow: Workflow,
-    source_kind: str = "project",
-    mentions: Iterable[Mention] = (),
-    place: Callable[[str], str] = str,
-) -> Entry | None:
-    """Return the entry of a workflow; None for one without an id. `place` maps a pointer to the one in the file."""
-    if not workflow.has("id"):
-        return None
-    delegations = tuple(
-        Delegation(
-            place(delegation.at("workflowId")),
-            delegation.workflow_id,
-            (*delegation.context_mapping.values(), *delegation.args),
-        )
-        for step in workflow.all_steps
-        if step.kind == "parallel"
-        for delegation in step.parallel_delegations
-        if delegation.workflow_id
-    )
-    return Entry(path, workflow.id, source_kind, delegations, tuple(mentions), workflow.name)
-
-
-def declared_slots(workflow: Workflow) -> list[str]:
-    """Return the slots of a workflow, also where the design form was refused."""
-    match workflow.raw:
-        case {"extensionPoints": {**slots}}:
-            return list(map(str, slots))
-    return list(dict.fromkeys(point.slot_id for point in workflow.extension_points if point.has("slotId")))
-
-
-def _source_kind(path: str, settings: Settings) -> str:
-    """Where a file comes from: as configured, else as its path tells."""
-    if settings.source_kind is not None:
-        return settings.source_kind
-    return source_kind_of(path, lambda: settings.bundled_ids)
-
 
 # Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
 # reads a large file that is asked for by name.
@@ -153,13 +57,10 @@ class CheckedDocument:
 
     __slots__ = (
         "compiled",
-        "consulted",
         "document",
         "findings",
-        "mentions",
         "model",
         "pointer_map",
-        "source_kind",
         "workflow",
     )
 
@@ -170,9 +71,6 @@ class CheckedDocument:
         self.model: Workflow | None = None  # the workflow, if it compiles
         self.compiled: CompiledWorkflow | None = None
         self.findings: list[Finding] = []
-        self.mentions: list[Mention] = []  # other workflows that its prompts name
-        self.source_kind: str | None = None  # known once the rules ran
-        self.consulted: dict[str, bool] = {}  # paths that some finding, or its absence, depends on
 
     @property
     def definition(self) -> dict[str, Any] | None:
@@ -180,24 +78,30 @@ class CheckedDocument:
         return None if self.model is None else self.model.raw
 
 
+# The last phase: takes the document, its normalized form, its model, the refused constructs of the design form and all
+# other findings so far; returns what the rules find.
+Lint: TypeAlias = "Callable[[CheckedDocument, Normalized, Workflow, list[Finding], list[Finding]], list[Finding]]"
+
+
 def check_document(
     data: bytes | str | JsonDocument,
     path: str,
     settings: Settings,
-    rules: LazyRules[WorkflowRule] | None,
+    lint: Lint | None,
     *,
-    is_routine: bool = False,
+    extra_describing: tuple[Rule, ...] = (),
     known: Workflow | None = None,
 ) -> CheckedDocument:
-    """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found.
+    """Run the phases. Without `lint` only the errors of reading, schema, structure and compiling are found.
 
-    `known` is the model of the document, if it is known to break no rule of the schema.
+    `extra_describing` are the rules of plugins that describe violations of the schema; `known` is the model of the
+    document, if it is known to break no rule of the schema.
     """
     document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
     checked = CheckedDocument(document)
     findings = [reader_finding(problem, document.source, RULES.by_name[problem.name]) for problem in document.problems]
     if document.readable and isinstance(document.value, dict):
-        findings += _check_definition(checked, document.value, path, settings, rules, is_routine, known)
+        findings += _check_definition(checked, document.value, path, settings, lint, extra_describing, known)
     elif document.readable:
         findings.append(_finding("json-syntax", "", "the document must be a JSON object", Phase.READ))
     checked.findings = _with_rule_facts(findings, settings)
@@ -209,8 +113,8 @@ def _check_definition(
     value: dict[str, Any],
     path: str,
     settings: Settings,
-    rules: LazyRules[WorkflowRule] | None,
-    is_routine: bool,
+    lint: Lint | None,
+    extra_describing: tuple[Rule, ...],
     known: Workflow | None,
 ) -> list[Finding]:
     normalized = normalize(value, Policy(settings.policy))
@@ -218,15 +122,23 @@ def _check_definition(
     # What normalization already refused, the schema would only say again.
     is_known = known is not None and known.raw is definition
     everywhere = [] if is_known else workflow_validator().violations(definition)
+    refused_there = everywhere
+    release = settings.release if settings.engine else None
+    if release is not None:
+        refused_there = still_refused(release, definition, everywhere)
     violations = [
         violation
-        for violation in everywhere
+        for violation in refused_there
         if not normalized.is_refused(normalized.pointer_map(violation.pointer))
         and not (settings.pinned and _is_expanded_id(violation))
     ]
-    # What is told is for people, who can use some of it at a time; what is fixed is not.
-    most = MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS
-    findings = schema_findings(violations, definition, most, () if rules is None else rules.extra_describing)
+    findings: list[Finding] = []
+    if violations:
+        from workrail_lint.systems.workrail import schema_findings as schema  # only a document with errors pays for it
+
+        # People can use some of the findings at a time; a fix needs all of them.
+        most = MANY_PROBLEMS if settings.options.get("fixing") else schema.MAX_FINDINGS
+        findings = schema.schema_findings(violations, definition, most, extra_describing)
     checked.workflow = model = known if known and is_known else workflow_model(definition, everywhere, violations)
     checked.pointer_map = normalized.pointer_map
     if settings.engine or settings.parity:
@@ -235,12 +147,14 @@ def _check_definition(
     findings += structural_findings(model)
     compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path, is_valid=not everywhere)
     findings = _without_repeats(findings + errors + start_findings(model))
+    if release is not None:
+        findings = release_findings(release, model, everywhere, findings)
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
     if not refused and not any(_prevents_compiling(finding) for finding in findings):
         checked.model, checked.compiled = model, compiled
-    if rules is not None:
-        findings = findings + lint(checked, normalized, model, refused, findings, path, settings, rules, is_routine)
+    if lint is not None:
+        findings = findings + lint(checked, normalized, model, refused, findings)
     if normalized.document is not value:
         for finding in findings:
             if not finding.details.get("original"):
@@ -292,8 +206,8 @@ def _compile(
     is_valid: bool,
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
     overrides = project_overrides(settings.bindings, model.id)
-    passed = run_passes(model, settings.catalog, overrides, nodes)
-    errors = compile_errors(model, settings.catalog, overrides, passed) if settings.engine else []
+    passed = run_passes(model, settings.catalog, overrides, nodes, release=settings.release)
+    errors = compile_errors(model, settings.catalog, overrides, passed, settings.release) if settings.engine else []
     result = compile_definition(
         model,
         settings.catalog,
@@ -304,6 +218,7 @@ def _compile(
         find_engine_errors=lambda: engine_errors(document, path, settings, model if is_valid else None),
         plain_source=lambda: document.is_plain,
         passed=passed,
+        release=settings.release,
     )
     if isinstance(result, Ok):
         return result.value, errors + result.value.remarks

@@ -27,7 +27,7 @@ from workrail_lint.systems.workrail.compiler.engine_target import ONBOARDING_STE
 from workrail_lint.systems.workrail.compiler.tokens import Bound
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.project_bindings import project_overrides, strings
-from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog
+from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog, resolve_release
 
 
 def compile_workflow(
@@ -35,20 +35,28 @@ def compile_workflow(
     catalog: object = None,
     routines: object = None,
     bindings: object = None,
+    engine_version: str | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Compile a workflow.
 
     `source` is a path object, JSON text (str or bytes) or the loaded document, also one that the public engine has
     pinned; `catalog`, `routines` and
-    `bindings` are paths or loaded data. A failure is a list of findings with places and messages.
+    `bindings` are paths or loaded data. `engine_version` is the release of the public engine that `engine_hash` is of,
+    the newest known without it. A failure is a list of findings with places and messages.
     """
-    active = resolve_catalog(catalog, routines)
+    base = resolve_catalog(catalog)
+    if isinstance(base, Err):
+        return base
+    release = resolve_release(engine_version, base.value)
+    if isinstance(release, Err):
+        return Err([Finding("engine-version", "engine-version", Severity.ERROR, release.error, phase=Phase.READ)])
+    active = resolve_catalog(base.value, routines, release=release.value)
     if isinstance(active, Err):
         return active
     content = resolve_bindings(bindings)
     if isinstance(content, Err):
         return content
-    settings = Settings(active.value, bindings=content.value, engine=False)
+    settings = Settings(active.value, bindings=content.value, engine=False, release=release.value)
     return compile_source(source, settings)
 
 
@@ -113,7 +121,14 @@ def compile_for_engine(
     definition: dict[str, Any] = document.value  # type: ignore[assignment]  # the engine accepts it
     overrides = project_overrides(settings.bindings, definition["id"])
     declared = references(definition.get("references", []))
-    return engine_snapshot(workflow_model(definition), settings.catalog, overrides, mode or HashMode.PINNED, declared)
+    return engine_snapshot(
+        workflow_model(definition),
+        settings.catalog,
+        overrides,
+        mode or HashMode.PINNED,
+        declared,
+        release=settings.release,
+    )
 
 
 def read_for_compiling(data: bytes | str) -> JsonDocument:

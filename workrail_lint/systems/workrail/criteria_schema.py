@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.regex_analysis import why_invalid
+from workrail_lint.base.ecma_regex import why_invalid
 from workrail_lint.documents import pointer as pointers
 
 if TYPE_CHECKING:

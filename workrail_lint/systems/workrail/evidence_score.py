@@ -13,8 +13,9 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from workrail_lint.base import js
+from workrail_lint.base.ecma_regex import why_invalid, why_invalid_flags
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags
+from workrail_lint.base.regex_analysis import analyze
 from workrail_lint.systems.workrail.model.workflow import (
     AllCriteria,
     AnyCriteria,

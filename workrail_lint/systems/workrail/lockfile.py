@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
+from io import BytesIO
 from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
@@ -20,26 +22,58 @@ FILE_NAME = "workrail.lock.json"
 VERSION = 1
 
 
+class Entries(Mapping[str, dict[str, Any]]):
+    """The entries of a lockfile by path. Only their texts are kept, because values take several times the memory."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+
+    def __getitem__(self, path: str) -> dict[str, Any]:
+        value: Any = read_json(self.texts[path], max_bytes=None).value
+        entry: dict[str, Any] = value  # checked when the file was read
+        return entry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
 class Lockfile(NamedTuple):
-    """Entries by path, and the catalog they were made with."""
+    """Entries by path, the catalog they were made with, and the engine that their engine hashes are of."""
 
     catalog: dict[str, str]
-    workflows: dict[str, dict[str, Any]]
+    workflows: Mapping[str, dict[str, Any]]
+    engine_version: str | None = None  # None in a file that does not say
 
     def text(self) -> str:
         """The file's content: stable order, two-space indentation, a final newline."""
-        return lockfile_text(self.catalog, {path: entry_text(entry) for path, entry in self.workflows.items()})
+        entries = {path: entry_text(entry) for path, entry in self.workflows.items()}
+        return lockfile_bytes(self.catalog, entries, self.engine_version).decode()
+
+    def has_text(self, path: str, text: str) -> bool:
+        """Return whether an entry is known to have this text. False says nothing: the layout may differ."""
+        return isinstance(self.workflows, Entries) and self.workflows.texts.get(path) == text
 
 
-def lockfile_text(catalog: dict[str, str], entries: Mapping[str, str]) -> str:
-    """Return the content of a lockfile, from the texts of its entries: they take a tenth of the memory of entries."""
-    head = _text({"lockfileVersion": VERSION, "catalog": catalog}).removesuffix("\n}")
-    parts = [head, ',\n  "workflows": {']
-    for path in sorted(entries):  # in one join, without a copy of each entry on the way
-        parts += ["\n    ", _text(path), ": ", entries[path], ","]
-    if entries:
-        parts[-1] = "\n  "
-    return "".join([*parts, "}\n}\n"])
+def lockfile_bytes(catalog: dict[str, str], entries: Mapping[str, str], engine_version: str | None = None) -> bytes:
+    """Return the content of a lockfile, from the texts of its entries."""
+    engine = {} if engine_version is None else {"engineVersion": engine_version}
+    head = _text({"lockfileVersion": VERSION, **engine, "catalog": catalog}).removesuffix("\n}")
+    # Piece by piece: one wide character would widen a text of tens of megabytes.
+    content = BytesIO()
+
+    def write(text: str) -> None:
+        # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
+        content.write(text.encode("utf-8", "backslashreplace"))
+
+    write(f'{head},\n  "workflows": {{')
+    for number, path in enumerate(sorted(entries)):
+        write(f"{',' if number else ''}\n    {_text(path)}: ")
+        write(entries[path])
+    write("\n  }\n}\n" if entries else "}\n}\n")
+    return content.getvalue()
 
 
 def entry_text(entry: dict[str, Any]) -> str:
@@ -77,6 +111,45 @@ def catalog_entry(catalog: Catalog) -> dict[str, str]:
 
 def parse_lockfile(data: bytes) -> Ok[Lockfile] | Err[str]:
     """Read a lockfile; a damaged one, or one from a newer version, is an error in words."""
+    return _parse_by_entry(data) or _parse_whole(data)
+
+
+# The layout of a lockfile as it is written: the head, entries at the depth of four spaces, the end.
+_HEAD_END = b',\n  "workflows": {'
+_END = b"\n  }\n}\n"
+_PINNED = re.compile(rb'\n    ("(?:[^"\\\n]|\\[^\n])*"): (\{\n(?:      [^\n]*\n)*    \})(,?)')
+
+
+def _parse_by_entry(data: bytes) -> Ok[Lockfile] | None:
+    """Return what a sound lockfile in its usual layout holds, without having all its values in memory; else None."""
+    at = data.find(_HEAD_END)
+    head = _sound(data[:at] + b"}") if at >= 0 else None
+    if type(head) is not dict or head.get("lockfileVersion") != VERSION or "workflows" in head:
+        return None
+    if _validator().violations({**head, "workflows": {}}):
+        return None
+    texts: dict[str, str] = {}
+    at += len(_HEAD_END)
+    has_more = True
+    while has_more:
+        match = _PINNED.match(data, at)
+        name = _sound(match[1]) if match else None
+        if match is None or type(name) is not str or name in texts:
+            return None
+        if _entry_validator().violations(_sound(match[2])):
+            return None
+        texts[name] = match[2].decode()
+        at, has_more = match.end(), bool(match[3])
+    return Ok(Lockfile(head["catalog"], Entries(texts), head.get("engineVersion"))) if data[at:] == _END else None
+
+
+def _sound(data: bytes) -> Any:
+    """Return the value of a JSON text; None if anything is wrong with it."""
+    document = read_json(data, max_bytes=None)
+    return document.value if document.readable and not document.problems else None
+
+
+def _parse_whole(data: bytes) -> Ok[Lockfile] | Err[str]:
     document = read_json(data, max_bytes=None)
     if not document.readable or document.problems:
         problem = document.problems[0]
@@ -95,10 +168,10 @@ def parse_lockfile(data: bytes) -> Ok[Lockfile] | Err[str]:
         )
     violations = _validator().violations(value)
     if any(not violation.pointer.startswith("/workflows/") for violation in violations):
-        return Err("its catalog or workflows member is damaged")
+        return Err("its engineVersion, catalog or workflows member is damaged")
     if violations:
         return Err(f"the entry of {pointers.decode(violations[0].pointer)[1]} is damaged")
-    return Ok(Lockfile(value["catalog"], value["workflows"]))
+    return Ok(Lockfile(value["catalog"], value["workflows"], value.get("engineVersion")))
 
 
 _STRING = {"type": "string"}
@@ -129,6 +202,11 @@ _ENTRY = {
 
 
 @cache
+def _entry_validator() -> Validator:
+    return compile_schema(_ENTRY)
+
+
+@cache
 def _validator() -> Validator:
     catalog = dict.fromkeys(("id", "version", "digest"), _STRING)
     return compile_schema(
@@ -136,6 +214,7 @@ def _validator() -> Validator:
             "type": "object",
             "required": ["catalog", "workflows"],
             "properties": {
+                "engineVersion": _STRING,
                 "catalog": {"type": "object", "required": [*catalog], "properties": catalog},
                 "workflows": {"type": "object", "additionalProperties": _ENTRY},
             },
@@ -151,6 +230,8 @@ def differences(lock: Lockfile, entries: Mapping[str, str], asked: set[str] | No
     result: list[Difference] = []
     for path in sorted(entries.keys() | lock.workflows.keys()):
         if asked is not None and path not in asked:
+            continue
+        if path in entries and lock.has_text(path, entries[path]):
             continue
         entry, now = lock.workflows.get(path), json.loads(entries[path]) if path in entries else None
         if entry is None and now is not None:

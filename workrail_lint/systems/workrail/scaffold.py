@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from workrail_lint.base.result import Err
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.catalog.engine_digests import ENGINE_VERSION
 from workrail_lint.systems.workrail.catalog.suggestions import KINDS, schema_text
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.lockfile import FILE_NAME, Lockfile, catalog_entry, lock_entry
+from workrail_lint.systems.workrail.settings import Settings
 
 _ID = re.compile(r"[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+")
 
@@ -43,13 +45,15 @@ class NewFile(NamedTuple):
     purpose: str
 
 
-def files(ident: str, name: str) -> list[NewFile]:
+def files(ident: str, name: str, profile: str = "reference") -> list[NewFile]:
     """The workflow, its test, and what makes people and machines check them."""
     stem = ident.partition(".")[2]
     return [
         NewFile(workflow_path(ident), _json(_workflow(ident, name)), "the workflow: three steps, one of them a loop"),
-        NewFile(scenario_path(ident), _json(_scenario(stem)), "a test: runs the workflow with a simulated agent"),
-        NewFile("workrail-lint.toml", _CONFIG, "settings: what is checked, and how"),
+        NewFile(
+            scenario_path(ident), _json(_scenario(stem, profile)), "a test: runs the workflow with a simulated agent"
+        ),
+        NewFile("workrail-lint.toml", _CONFIG + _PROFILE_SETTINGS[profile], "settings: what is checked, and how"),
         NewFile(".pre-commit-config.yaml", _HOOKS, "checks the workflows at every commit"),
         NewFile(".gitignore", _IGNORED, "keeps golden changes that wait for a decision out of git"),
         NewFile(
@@ -68,7 +72,7 @@ def editor_files(catalog: Catalog) -> list[NewFile]:
     """JSON Schemas that complete and describe, made from the catalog, and the settings that use them."""
     result = [NewFile(".vscode/settings.json", _EDITOR, "makes VS Code use the schemas below")]
     for kind in ("workflow", "scenario", "bindings"):
-        text = schema_text(kind, catalog) if kind in KINDS else _json(load_schema(kind))
+        text = schema_text(kind, Settings(catalog)) if kind in KINDS else _json(load_schema(kind))
         purpose = f"completion in your editor; to renew it: workrail-lint schema {kind}"
         result.append(NewFile(f".workrail/schemas/{kind}.json", text, purpose))
     return result
@@ -79,7 +83,8 @@ def lockfile(ident: str, name: str) -> list[NewFile]:
     compiled = compile_workflow(_workflow(ident, name))
     if isinstance(compiled, Err):
         return []
-    pinned = Lockfile(catalog_entry(load_core()), {workflow_path(ident): lock_entry(compiled.value)})
+    entries = {workflow_path(ident): lock_entry(compiled.value)}
+    pinned = Lockfile(catalog_entry(load_core()), entries, ENGINE_VERSION)
     return [NewFile(FILE_NAME, pinned.text(), "pins the hash of the workflow: every change shows")]
 
 
@@ -141,10 +146,10 @@ def _workflow(ident: str, name: str) -> dict[str, Any]:
     }
 
 
-def _scenario(stem: str) -> dict[str, Any]:
+def _scenario(stem: str, profile: str) -> dict[str, Any]:
     return {
         "workflow": f"../workflows/{stem}.json",
-        "profile": "reference",
+        "profile": profile,
         "mode": "guided",
         "agent": {"kind": "auto"},
         "expect": {"status": "complete"},
@@ -162,6 +167,15 @@ exclude = []
 # catalog = "catalog.json"          # builtins of your engine: workrail-lint catalog import DIR
 # routines = "workflows/routines"   # the project's own templates
 """
+
+_PROFILE_SETTINGS = {
+    "reference": "",
+    "locked": """\
+# Runs behave as the design says, and workflows may be written in its form, which the public engine rejects.
+profile = "locked"
+target = "ir"
+""",
+}
 
 _HOOKS = """\
 repos:

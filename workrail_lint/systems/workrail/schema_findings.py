@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.schema.engine import Violation
+from workrail_lint.documents.schema.messages import did_you_mean
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.rules.base import Rule
+from workrail_lint.rules.describing import Describers, Description
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
-
-if TYPE_CHECKING:
-    from workrail_lint.rules.describing import Describers, Description
-    from workrail_lint.systems.workrail.step_place import StepPlace
+from workrail_lint.systems.workrail.step_place import StepPlace
 
 # No one reads more than this; the rest shows once these are fixed.
 MAX_FINDINGS = 200
@@ -41,7 +40,7 @@ def schema_findings(
     violations: Iterable[Violation],
     definition: dict[str, Any],
     most: int = MAX_FINDINGS,
-    extra: tuple[WorkflowRule, ...] = (),
+    extra: tuple[Rule, ...] = (),
 ) -> list[Finding]:
     """Return the findings for the violations of a definition, in order, up to a limit; `extra` are rules of plugins."""
     first = list(islice(violations, most))
@@ -49,17 +48,13 @@ def schema_findings(
 
 
 @lru_cache(maxsize=1)
-def _describers(extra: tuple[WorkflowRule, ...]) -> Describers[WorkflowRule]:
-    from workrail_lint.rules.describing import Describers  # here and below: only a document with errors pays for it
-
+def _describers(extra: tuple[Rule, ...]) -> Describers[Rule]:
     by_name = {rule.name: rule for rule in extra}
     builtin = [info for info in RULES.infos if info.describes]
     return Describers((*extra, *builtin), lambda name: by_name.get(name) or RULES.rule(name))
 
 
-def _findings(
-    violations: list[Violation], definition: dict[str, Any], extra: tuple[WorkflowRule, ...]
-) -> list[Finding]:
+def _findings(violations: list[Violation], definition: dict[str, Any], extra: tuple[Rule, ...]) -> list[Finding]:
     """Return one finding for each violation that no other finding covers."""
     items = _with_free_ids(_untyped_steps([_described(each, definition, extra) for each in violations]), definition)
     covered = {
@@ -93,9 +88,7 @@ def _findings(
     return findings
 
 
-def _described(violation: Violation, definition: dict[str, Any], extra: tuple[WorkflowRule, ...]) -> _Described:
-    from workrail_lint.systems.workrail.step_place import StepPlace
-
+def _described(violation: Violation, definition: dict[str, Any], extra: tuple[Rule, ...]) -> _Described:
     place = StepPlace(violation.pointer, definition)
     described = _describers(extra).describe(violation, place)
     assert described is not None, f"no rule describes {violation.keyword}"
@@ -117,8 +110,6 @@ def _with_free_ids(items: list[_Described], definition: dict[str, Any]) -> list[
     """Remove suggestions of step ids that another step has, or that were suggested before."""
     if not any(each.name == _STEP_ID for each in items):
         return items
-    from workrail_lint.documents.schema.messages import did_you_mean
-
     known = {step.id for step in workflow_model(definition).all_steps}
     free: list[_Described] = []
     for each in items:
@@ -156,9 +147,6 @@ def _untyped_steps(items: list[_Described]) -> list[_Described]:
 
 
 def _untyped_step(item: _Described, step: str, kind: str, names: tuple[str, ...]) -> _Described:
-    from workrail_lint.rules.describing import Description
-    from workrail_lint.systems.workrail.step_place import StepPlace
-
     text = f"{' and '.join(names)} belong to a {kind} step; set `type` to {quoted(kind)}"
     place = StepPlace(step, item.place.definition)
     return _Described(item.violation._replace(pointer=step), place, _WRONG_SHAPE, _WRONG_SHAPE, Description(text))

@@ -6,16 +6,17 @@ Light, because every command needs it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity, unreadable
-from workrail_lint.systems.base import RunSettings
+from workrail_lint.systems.results import RunSettings
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.engines.releases import Target
 
 
 # The names of the compatibility policies; what they do is in `compat`.
@@ -38,6 +39,7 @@ class Settings(RunSettings):
         "parity",
         "pinned",
         "policy",
+        "release",
         "source_kind",
     )
 
@@ -54,6 +56,7 @@ class Settings(RunSettings):
         base_catalog: Catalog | None = None,
         options: dict[str, object] | None = None,
         pinned: bool = False,
+        release: Target | None = None,
     ) -> None:
         super().__init__(options, workspace)
         self._catalog = catalog  # None: the one that comes with the product, loaded when something is looked up in it
@@ -63,6 +66,7 @@ class Settings(RunSettings):
         self.parity = parity  # errors are exactly what the engine rejects
         self.engine = engine or parity  # judged for the public engine; false: for the IR alone
         self.policy = REJECT if parity else (policy or NORMALIZE)  # how the design form is met
+        self.release = release  # the release of the engine that is meant; None: the newest
         self.pinned = pinned  # the engine expanded it already, so ids have the dots that expanding gives them
         self.source_kind = source_kind  # where the files come from; None: to be told from each path
 
@@ -70,9 +74,7 @@ class Settings(RunSettings):
     def catalog(self) -> Catalog:
         """The builtins that workflows can use."""
         if self._catalog is None:
-            from workrail_lint.systems.workrail.catalog.catalog import load_core
-
-            self._catalog = load_core()
+            self._catalog = resolve_catalog(release=self.release).value
         return self._catalog
 
     @property
@@ -90,6 +92,7 @@ class Settings(RunSettings):
             workspace=self.workspace,
             source_kind=self.source_kind,
             options=self.options,
+            release=self.release,
         )
 
     @property
@@ -128,7 +131,16 @@ class Settings(RunSettings):
             "engine": self.engine,
             "policy": self.policy,
             "sourceKind": self.source_kind,
+            "release": None if self.release is None else self.release.version,
         }
+
+
+class Builtins(NamedTuple):
+    """The catalog with and without the project's routines, None for the shipped one; and the release of the engine."""
+
+    catalog: Catalog | None
+    base: Catalog | None
+    release: Target | None
 
 
 def workflow_settings(settings: RunSettings) -> Settings:
@@ -139,11 +151,15 @@ def workflow_settings(settings: RunSettings) -> Settings:
 
 
 def resolve_catalog(
-    catalog: object = None, routines: object = None, remarks: list[Finding] | None = None
+    catalog: object = None,
+    routines: object = None,
+    remarks: list[Finding] | None = None,
+    release: Target | None = None,
 ) -> Ok[Catalog] | Err[list[Finding]]:
     """The active catalog: the one given (core when none is), with the routines added to it.
 
-    What is said about single routines (skipped, replaced) goes to `remarks`.
+    For an older `release` of the engine it has only the builtins of that time. What is said about single routines
+    (skipped, replaced) goes to `remarks`.
     """
     from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 
@@ -158,7 +174,9 @@ def resolve_catalog(
         if isinstance(loaded, Err):
             return loaded
         active = loaded.value
-    if routines is None:
+    if release is not None:
+        active = release.restricted(active)
+    if routines is None or (release is not None and not release.has_routines):
         return Ok(active)
     from workrail_lint.systems.workrail.catalog.loading import with_routines
 
@@ -167,6 +185,18 @@ def resolve_catalog(
     if remarks is not None:
         remarks += [finding for finding in extended.findings if finding not in errors]
     return Err(errors) if errors else Ok(extended.catalog)
+
+
+def resolve_release(version: str | None, catalog: Catalog | None = None) -> Ok[Target | None] | Err[str]:
+    """The release of the engine that a version names; None for the newest, which is also meant by no version.
+
+    A catalog that was imported from an engine that is not known describes that engine too.
+    """
+    if version is None and (catalog is None or catalog.engine_schema is None):
+        return Ok(None)
+    from workrail_lint.systems.workrail.engines.releases import find_release
+
+    return find_release(version, catalog)
 
 
 def resolve_bindings(bindings: object = None) -> Ok[Any] | Err[list[Finding]]:

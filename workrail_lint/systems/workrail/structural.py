@@ -55,7 +55,7 @@ def structural_findings(workflow: Workflow) -> list[Finding]:
     findings += _check_slots(workflow)
     for reference, first in _repeated(workflow.references, "id"):
         message = f"reference id {quoted(reference.id)} is already used by reference number {first}; rename one of them"
-        findings.append(_finding("reference-id-duplicate", reference.at("id"), message))
+        findings.append(_finding("id-duplicate", reference.at("id"), message))
     findings += _check_assessments(workflow)
     findings += _check_functions(workflow)
     return findings
@@ -329,7 +329,7 @@ def _check_referenced_body(loop: LoopStep, body_id: str, by_id: dict[str, Step])
 def _check_slots(workflow: Workflow) -> Iterator[Finding]:
     for point, first in _repeated(workflow.extension_points, "slotId"):
         message = f"duplicate slot {quoted(point.slot_id)}; extensionPoints[{first}] already declares it"
-        yield _finding("extension-slot-duplicate", point.at("slotId"), message)
+        yield _finding("id-duplicate", point.at("slotId"), message)
     declared = declared_slots(workflow.extension_points)
     has_points = workflow.has("extensionPoints") and bool(workflow.raw["extensionPoints"])
     for step in workflow.all_steps:
@@ -368,14 +368,14 @@ def _check_tokens(
 def _check_assessments(workflow: Workflow) -> Iterator[Finding]:
     for assessment, first in _repeated(workflow.assessments, "id"):
         message = f"duplicate assessment id {quoted(assessment.id)}; assessments[{first}] already uses it"
-        yield _finding("assessment-duplicate", assessment.at("id"), message)
+        yield _finding("id-duplicate", assessment.at("id"), message)
     for assessment in workflow.assessments:
         for dimension, first in _repeated(assessment.dimensions, "id"):
             message = (
                 f"assessment {quoted(assessment.id)}: duplicate dimension id {quoted(dimension.id)}; "
                 f"dimensions[{first}] already uses it"
             )
-            yield _finding("assessment-duplicate", dimension.at("id"), message)
+            yield _finding("id-duplicate", dimension.at("id"), message)
     levels = declared_levels(workflow.assessments)
     for step in workflow.all_steps:
         if step.kind != "standard" or not step.mentions_assessments:

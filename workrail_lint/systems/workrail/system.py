@@ -18,7 +18,7 @@ from workrail_lint.rules.ruleset import LazyRules, RuleChoice
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
-from workrail_lint.systems.workrail.check import cap_at_warning, check_document, declared_slots, entry_for
+from workrail_lint.systems.workrail.check import cap_at_warning, check_document
 from workrail_lint.systems.workrail.document_kinds import (
     Kind,
     in_routines_folder,
@@ -26,10 +26,10 @@ from workrail_lint.systems.workrail.document_kinds import (
     kind_of,
     may_be_ours,
 )
+from workrail_lint.systems.workrail.lint import Linter, declared_slots
 from workrail_lint.systems.workrail.project_bindings import check_bindings_text, sections_of, unknown_slots
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.schema_findings import schema_findings
 from workrail_lint.systems.workrail.settings import Settings, workflow_settings
 from workrail_lint.systems.workrail.workflow_registry import (
     RENAMES,
@@ -93,15 +93,17 @@ class WorkRailSystem(System):
         return result
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
-        checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
+        rules = self._rules()
+        linter = Linter(path, settings, rules, is_routine=in_routines_folder(path))
+        checked = check_document(document, path, settings, linter.lint, extra_describing=rules.extra_describing)
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
-        entry = entry_for(path, checked, settings)
+        entry = linter.entry(checked)
         record = None
         if entry is not None and checked.workflow is not None:
             slots = declared_slots(checked.workflow)
             delegations, mentions = (list(map(list, items)) for items in (entry.delegations, entry.mentions))
             record = [entry.id, entry.source_kind, delegations, slots, mentions, entry.name]
-        return FileResult(checked.findings, record, consulted=checked.consulted)
+        return FileResult(checked.findings, record, consulted=linter.consulted)
 
     def _rules(self) -> LazyRules[WorkflowRule]:
         if self._lazy_rules is None:
@@ -112,6 +114,8 @@ class WorkRailSystem(System):
         return self._lazy_rules
 
     def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
+        from workrail_lint.systems.workrail.schema_findings import schema_findings  # only a document with errors pays
+
         return schema_findings(violations, value, extra=self._rules().extra_describing)
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:

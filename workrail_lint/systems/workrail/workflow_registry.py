@@ -289,8 +289,10 @@ class _Registry:
             suggestion = bundled if is_near else self._nearest(target)
             # A routine is looked for where the project keeps them, also when only some files are checked.
             is_routine = "routine" in target.replace(".", "-").split("-")
-            is_typo = identity.is_reserved(target) and suggestion in self.bundled
-            judged = judged or is_typo or (bool(self.routine_ids) and is_routine and not identity.is_reserved(target))
+            if identity.is_reserved(target):  # the routines of the engine are all in the catalog
+                judged = judged or suggestion in self.bundled or (is_routine and bool(self.bundled))
+            else:
+                judged = judged or (is_routine and bool(self.routine_ids))
             hint = f"; did you mean {quoted(suggestion)}?" if suggestion not in (None, entry.id) else ""
             text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
         severity = None if judged else Severity.INFO

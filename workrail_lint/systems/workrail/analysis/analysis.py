@@ -22,7 +22,7 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     Use,
 )
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
-from workrail_lint.systems.workrail.analysis.inputs import Input, declared_inputs
+from workrail_lint.systems.workrail.analysis.inputs import Input, declared_inputs, undescribed_input
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, impossible, parse, satisfy
 from workrail_lint.systems.workrail.analysis.scan import Said, Scanner, is_identifier
 from workrail_lint.systems.workrail.analysis.texts import Texts, build_decisions, build_uses
@@ -155,7 +155,7 @@ class Analysis:
     @cached_property
     def inputs(self) -> dict[str, Input]:
         """Return what the caller provides: as the workflow declares, or as the project's configuration does."""
-        configured = {name: Input(name, "", "", (0, 0), "", ()) for name in sorted(self._given)}
+        configured = {name: undescribed_input(name) for name in sorted(self._given)}
         return {**configured, **declared_inputs(self.workflow)}
 
     @staticmethod

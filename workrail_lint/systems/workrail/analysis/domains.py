@@ -37,15 +37,15 @@ BOOLEAN, NUMBER, LIST, ONE_OF, ALTERNATIVES, BULLETS, VALUE = (
 _QUOTES = "`'\"*_"
 _IN_CONTEXT = Pattern(r"[`'\"*_]*(?:\s+in\s+(?:the\s+)?`?context`?)?")
 _LEAD = Pattern(
-    r"\s*(?:\(|:=|:|==?(?!>)|<|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
+    r"\s*(?:\(|:=|:|==?(?!>)|<|[—–]|--?(?=\s)|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
 )
-_LEADING = frozenset("(:=<atimsM")  # what that begins with
+_LEADING = frozenset("(:=<atimsM—–-")  # what that begins with
 _ONE_OF_WORDS = ("one", "either")
 _ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
-_NUMBER_WORDS = ("number", "integer", "count")
-_ARTICLES = ("the", "a", "current", "total")
+_NUMBER_WORDS = ("number", "integer", "count", "length")
+_ARTICLES = ("the", "a", "current", "total", "its")
 # The first characters of the patterns below.
 _BOOLEAN_STARTS, _LIST_STARTS, _NUMBER_STARTS = map(frozenset, ("asbwtf`'\"", "taofcjls", "tacni`'-"))
 _ONE_OF = Pattern(
@@ -58,7 +58,7 @@ _BOOLEAN = Pattern(
     re.IGNORECASE,
 )
 _NUMBER = Pattern(
-    r"(?:(?:the|a|an|current|total)\s+)*(?:(?:number|integer|count)\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
+    r"(?:(?:the|a|an|current|total|its)\s+)*(?:(?:number|integer|count|length)\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
     re.IGNORECASE,
 )
 _LIST = Pattern(
@@ -114,6 +114,19 @@ class Statement(NamedTuple):
     values: tuple[Any, ...]
     closed: bool
 
+    @property
+    def example(self) -> Any:
+        """Return a value that fits."""
+        match self.kind:
+            case _ if self.kind == BOOLEAN:
+                return True
+            case _ if self.kind == NUMBER:
+                return 1
+            case _ if self.kind == LIST:
+                return [{str(member): f"example {member}" for member in self.values} or "example"]
+            case _:
+                return self.values[0]
+
 
 _TRUE_OR_FALSE = Statement(BOOLEAN, (True, False), True)
 _A_NUMBER = Statement(NUMBER, (), False)
@@ -156,6 +169,11 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
     return result
 
 
+def read_stated_domain(text: str, start: int, end: int) -> Statement | None:
+    """Return the statement that follows a name at these offsets, where the text sets it."""
+    return read_domain(text, start, end, lambda: STATED)
+
+
 def _is_partial(text: str, start: int, lead: str) -> bool:
     """Return whether a sentence changes a value or applies only in some case: then there may be other values."""
     if not lead.endswith(("to", "as")):
@@ -173,7 +191,9 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
     if first in _BOOLEAN_STARTS and _has(words, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
-        return _TRUE_OR_FALSE
+        listed = _listed(rest, at, ALTERNATIVES, lead) if "or" in words and words.count(",") else None
+        is_mixed = listed is not None and any(isinstance(value, str) for value in listed.values)
+        return listed if is_mixed else _TRUE_OR_FALSE
     if first in _LIST_STARTS and _has(words, _LIST_WORDS) and _LIST.match(rest, at):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (

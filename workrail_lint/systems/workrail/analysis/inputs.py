@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
-from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, read_domain
 
 # The option of a project: a list of names for each workflow id, or for all under `*`.
 OPTION = "inputs"
@@ -30,21 +28,7 @@ class Input(NamedTuple):
     span: tuple[int, int]  # of the name in the text
     kind: str  # of the values, as in `domains`; "" if nothing is said about them
     values: tuple[Any, ...]
-
-    @property
-    def example(self) -> Any:
-        """Return a value that a caller could provide."""
-        match self.kind:
-            case "":
-                return f"example {self.name}"
-            case _ if self.kind == BOOLEAN:
-                return True
-            case _ if self.kind == NUMBER:
-                return 1
-            case _ if self.kind == LIST:
-                return [{str(member): f"example {member}" for member in self.values} or "example"]
-            case _:
-                return self.values[0]
+    example: Any  # a value that a caller could provide
 
 
 class Declaring(Protocol):
@@ -89,6 +73,14 @@ def _texts(workflow: Declaring) -> Iterator[tuple[str, str]]:
 
 
 def _input(name: str, pointer: str, text: str, span: tuple[int, int]) -> Input:
-    statement = read_domain(text, *span, lambda: STATED)
-    kind, values = (statement.kind, statement.values) if statement is not None else ("", ())
-    return Input(name, pointer, text, span, kind, values)
+    from workrail_lint.systems.workrail.analysis.domains import read_stated_domain  # few workflows declare inputs
+
+    statement = read_stated_domain(text, *span)
+    if statement is None:
+        return undescribed_input(name, pointer, text, span)
+    return Input(name, pointer, text, span, statement.kind, statement.values, statement.example)
+
+
+def undescribed_input(name: str, pointer: str = "", text: str = "", span: tuple[int, int] = (0, 0)) -> Input:
+    """Return an input whose values nothing is said about."""
+    return Input(name, pointer, text, span, "", (), f"example {name}")

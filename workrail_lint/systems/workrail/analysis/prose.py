@@ -20,9 +20,9 @@ CONDITION, PLAIN = "condition", "plain"
 
 _STRONG = (
     "set capture record store save update initialize assign define derive determine compute calculate classify choose "
-    "decide select populate increment append track mark observe maintain adjust cap persist reset load downgrade "
-    "upgrade raise lower count estimate reclassify put fill pick emit output return submit create build collect "
-    "extract produce generate declare rate score"
+    "decide select populate increment increase decrement decrease append track mark observe maintain adjust cap "
+    "persist reset load downgrade upgrade raise lower count estimate reclassify put fill pick emit output return "
+    "submit create build collect extract produce generate declare rate score"
 )
 _WEAK = (
     "list add identify write include provide pass confirm carry prepare make keep establish gather name report note "

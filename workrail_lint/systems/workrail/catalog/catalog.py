@@ -108,6 +108,7 @@ MEMBERS = (
     "catalogVersion",
     "engineVersion",
     "authoringSpecVersion",
+    "engineSchema",
     "features",
     "refs",
     "routines",
@@ -271,6 +272,11 @@ class Catalog:
         return None if version is None else str(version)
 
     @property
+    def engine_schema(self) -> dict[str, Any] | None:
+        """Where the schema of an engine that was unknown when it was imported differs from ours; None for a known."""
+        return None if self.is_core else self._document.get("engineSchema")
+
+    @property
     def authoring_spec_version(self) -> int:
         return int(self._version("authoringSpecVersion"))
 
@@ -285,7 +291,7 @@ class Catalog:
     def document(self) -> dict[str, Any]:
         """The whole catalog as it is written to a file, digest included."""
         complete = self._complete()
-        members = {name: complete[name] for name in MEMBERS if name != "digest"}
+        members = {name: complete[name] for name in MEMBERS if name in complete and name != "digest"}
         return {**members, "digest": self.digest}
 
     def _complete(self) -> dict[str, Any]:
@@ -344,6 +350,21 @@ class Catalog:
     def with_routine_entries(self, entries: list[dict[str, Any]]) -> Catalog:
         """The same catalog with another list of routines, and so with another digest."""
         return Catalog({**self._document, "routines": entries}, packs=self._packs)
+
+    def restricted(self, is_there: Callable[[str, str], bool]) -> Catalog:
+        """The catalog with the builtins that `is_there` says, given a kind and an id; itself if all are."""
+        contracts = self._complete()["contracts"]
+        kept: dict[str, Any] = {
+            "features": [entry for entry in self._document["features"] if is_there("features", entry["id"])],
+            "refs": [entry for entry in self._document["refs"] if is_there("refs", entry["id"])],
+            "routines": [
+                entry for entry in self.routine_entries if is_there("templates", routine_of(entry).template_id)
+            ],
+            "contracts": [entry for entry in contracts if is_there("contracts", entry["id"])],
+        }
+        if all(len(entries) == len(self._document[name]) for name, entries in kept.items()):
+            return self
+        return Catalog({**self._document, **kept})
 
     def __repr__(self) -> str:
         return f"Catalog({self.catalog_id} {self.version})"

@@ -29,6 +29,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import digest_of, load_core, routine_of, text_of
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
+from workrail_lint.systems.workrail.engines.releases import derived_target
 
 PathLike = str | os.PathLike[str]
 # The engine reads such a file too: the last of the duplicate members counts.
@@ -255,6 +256,7 @@ def check_document(document: object) -> list[Finding]:
         *_features(document),
         *_routines(document["routines"]),
         *_contracts(document["contracts"]),
+        *_engine_schema(document),
         *_digest(document),
     ]
 
@@ -345,6 +347,15 @@ def _contracts(entries: list[Entry]) -> Iterator[Finding]:
 def _subset(schema: Entry, at: str) -> Iterator[Finding]:
     for path, problem in schema_problems(schema):
         yield finding("catalog-schema-keyword", problem, at + pointers.encode(path))
+
+
+def _engine_schema(document: Entry) -> Iterator[Finding]:
+    if "engineSchema" not in document:
+        return
+    try:
+        compile_schema(derived_target(document["engineVersion"], document["engineSchema"]).schema)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        yield finding("catalog-invalid", "the engine's schema can't be used; import the engine again", "/engineSchema")
 
 
 def _digest(document: Entry) -> Iterator[Finding]:

@@ -16,13 +16,17 @@ from workrail_lint.base.canonical import canonical_hash, digest
 from workrail_lint.base.processes import Ending, Limits, run
 from workrail_lint.base.processes import program as find_program
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.wording import listed
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog import engine_digests
 from workrail_lint.systems.workrail.catalog.catalog import PLACEMENTS, Catalog, CatalogPhase, digest_of, load_core
 from workrail_lint.systems.workrail.catalog.checks import PathLike, check_document, finding, read_document
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.catalog.loading import collect_routines, routine_entries, sort_entries
+from workrail_lint.systems.workrail.engines.engine_schema import compare, facts
+from workrail_lint.systems.workrail.engines.releases import is_newer, named_release
 
 CATALOG_ID = "engine"
 SECONDS = 60.0
@@ -30,6 +34,7 @@ _MAX_OUTPUT_BYTES = 128 * 1024 * 1024
 _HELPER = "export_engine.mjs"
 _ROUTINES = "workflows/routines"
 _SPEC = "spec/authoring-spec.json"
+SCHEMA_FILE = "spec/workflow.schema.json"
 _PARTS = (
     "package.json",
     _SPEC,
@@ -219,10 +224,40 @@ def _assemble(root: str, versions: _Versions, exported: _Exported) -> Ok[Importe
         for item in broken:
             item.path = root
         return Err(broken)
+    notes += _describe_unknown(root, document)
     document["digest"] = digest_of(document)
     if versions.engine == engine_digests.ENGINE_VERSION:
         notes += _verify(exported, document["routines"], root)
     return Ok(Imported(Catalog(document, document["digest"]), notes))
+
+
+def _describe_unknown(root: str, document: dict[str, Any]) -> list[Finding]:
+    """Return what to say about an engine that no table lists; the schema of a newer one goes into the document."""
+    version = document["engineVersion"]
+    if isinstance(named_release(version), Ok):
+        return []
+    newest = engine_digests.ENGINE_VERSION
+    unknown = f"engine {version} is not known to this version of workrail-lint"
+    if not is_newer(version, newest):
+        message = f"{unknown}; choose the release it is with --engine-version (workrail-lint engine list)"
+        return [_warning("engine-unknown", message, root)]
+    schema = _object(root, SCHEMA_FILE)
+    if isinstance(schema, Err):
+        message = f"{unknown}, and {SCHEMA_FILE} can't be read; workflows are judged as by {newest}"
+        return [_warning("engine-unknown", message, root)]
+    comparison = compare(facts(schema.value), load_schema("workflow")["definitions"])
+    document["engineSchema"] = {path: {"is": value} for path, value in sorted(comparison.differences.items())}
+    places = [path.replace("/properties/", ".") for path in document["engineSchema"]]
+    changed = f"its schema differs at {listed(places)}" if places else "its schema is the same"
+    notes = [
+        _warning(
+            "engine-unknown", f"{unknown}; workflows are judged as by {newest}, with its builtins; {changed}", root
+        )
+    ]
+    if comparison.unknown:
+        message = f"parts of its schema could not be derived: {listed(comparison.unknown)}"
+        notes.append(_warning("schema-unknown", message, root))
+    return notes
 
 
 def _feature(feature_id: str, value: dict[str, Any], engine: str, notes: list[Finding], root: str) -> dict[str, Any]:

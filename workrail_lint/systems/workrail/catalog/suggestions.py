@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from workrail_lint.base.terminal import json_text
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, CatalogPhase, Contract, Feature, Ref, Routine
+from workrail_lint.systems.workrail.settings import Settings
 
 Schema = dict[str, Any]
 Entry = TypeVar("Entry", bound="Contract | Feature | Ref | Routine")
@@ -19,9 +20,14 @@ Entry = TypeVar("Entry", bound="Contract | Feature | Ref | Routine")
 KINDS = ("workflow", "workflow-design")
 
 
-def schema_text(kind: str, catalog: Catalog, *, engine: bool = True) -> str:
-    """The schema of one of the kinds as the text of a file. Only the design form names what the engine lacks."""
-    schema = with_suggestions(load_schema(kind), catalog, engine=engine and kind == "workflow")
+def schema_text(kind: str, settings: Settings, *, engine: bool = True) -> str:
+    """The schema of one of the kinds as the text of a file, for the engine's release that the settings name.
+
+    Only the design form names what the engine lacks.
+    """
+    is_dated = kind == "workflow" and settings.release is not None
+    schema = settings.release.schema if is_dated and settings.release is not None else load_schema(kind)
+    schema = with_suggestions(schema, settings.catalog, engine=engine and kind == "workflow")
     return json_text(schema, indent=2) + "\n"
 
 
@@ -40,7 +46,9 @@ def with_suggestions(schema: Schema, catalog: Catalog, *, engine: bool) -> Schem
             definition["allOf"] = list(_arguments(catalog, engine))
         match name:
             case "Workflow":
-                members["features"] = {**members["features"], "items": _one_of(members["features"]["items"], features)}
+                if "features" in members:  # the first releases have none
+                    items = _one_of(members["features"]["items"], features)
+                    members["features"] = {**members["features"], "items": items}
             case "FeatureUse":
                 members["id"] = _one_of(members["id"], features)
             case "FeatureEntry":

@@ -33,6 +33,7 @@ from workrail_lint.systems.workrail.compiler.steps import (
 )
 from workrail_lint.systems.workrail.compiler.templates import expand_templates, insert_probes
 from workrail_lint.systems.workrail.compiler.tokens import Bound, resolve_bindings, scan_tokens
+from workrail_lint.systems.workrail.engines.releases import Target
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.workflow import Workflow
 
@@ -82,10 +83,16 @@ def run_passes(
     authored: Nodes | None = None,
     *,
     for_engine: bool = False,
+    release: Target | None = None,
 ) -> Passed:
-    """All passes. `authored` are the nodes of the workflow's steps, if already made; the passes change them."""
+    """All passes. `authored` are the nodes of the workflow's steps, if already made; the passes change them.
+
+    What an older `release` of the engine does not check is a warning.
+    """
     resolved, errors = resolve(workflow, catalog, overrides, authored, for_engine=for_engine)
     executable, index_errors = index_steps(workflow, resolved, catalog)
+    if release is not None:
+        release.drop_later_checks(errors + index_errors)
     return Passed(resolved, executable, errors, index_errors)
 
 
@@ -126,10 +133,12 @@ def index_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog) -> tup
     return Executable(nodes, index), errors + loop_errors
 
 
-def compile_errors(workflow: Workflow, catalog: Catalog, overrides: dict[str, str], passed: Passed) -> list[Finding]:
+def compile_errors(
+    workflow: Workflow, catalog: Catalog, overrides: dict[str, str], passed: Passed, release: Target | None = None
+) -> list[Finding]:
     """Why the engine does not compile a workflow; `passed` is what the passes of the IR made of it."""
     if _repeats_features(workflow):
-        passed = run_passes(workflow, catalog, overrides, for_engine=True)
+        passed = run_passes(workflow, catalog, overrides, for_engine=True, release=release)
     return engine_errors_of(workflow, catalog, passed)
 
 
@@ -174,6 +183,7 @@ class CompiledWorkflow:
         remarks: list[Finding],
         find_engine_errors: Callable[[], list[Finding]] | None,
         plain_source: Callable[[], bool],
+        release: Target | None,
     ) -> None:
         self.model = model
         self.catalog = catalog
@@ -183,6 +193,7 @@ class CompiledWorkflow:
         self.remarks = remarks  # errors for which neither target rejects the workflow
         self._find_engine_errors = find_engine_errors
         self._plain_source = plain_source
+        self.release = release  # of the engine that is meant; None: the newest
         self._resolved = resolved
         self._executable = executable
 
@@ -251,6 +262,7 @@ class CompiledWorkflow:
             self.remarks,
             self._find_engine_errors,
             self._plain_source,
+            self.release,
         )
 
     @cached_property
@@ -299,7 +311,8 @@ class CompiledWorkflow:
             return Err(self.engine_errors)
         is_same = not _repeats_features(self.model)
         passed = Passed(self._resolved, self._executable, [], []) if is_same else None
-        return engine_snapshot(self.model, self.catalog, self.overrides, mode or HashMode.PINNED, references, passed)
+        mode = mode or HashMode.PINNED
+        return engine_snapshot(self.model, self.catalog, self.overrides, mode, references, passed, self.release)
 
     @cached_property
     def engine_errors(self) -> list[Finding]:
@@ -344,6 +357,7 @@ def compile_definition(
     find_engine_errors: Callable[[], list[Finding]] | None = None,
     plain_source: Callable[[], bool] = lambda: False,
     passed: Passed | None = None,
+    release: Target | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Run the passes over a workflow that the schema accepts.
 
@@ -352,7 +366,7 @@ def compile_definition(
     ordinary encoder is known to write the workflow in canonical form. `passed` is the result of the passes, if known.
     """
     overrides = overrides or {}
-    passed = passed or run_passes(workflow, catalog, overrides)
+    passed = passed or run_passes(workflow, catalog, overrides, release=release)
     resolved, executable, index_errors = passed.resolved, passed.executable, passed.index_errors
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
@@ -378,6 +392,7 @@ def compile_definition(
             errors,
             find_engine_errors,
             plain_source,
+            release,
         )
     )
 

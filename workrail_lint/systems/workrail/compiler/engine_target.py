@@ -6,14 +6,17 @@ several legitimate digests, so every one of them is named by its mode.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.catalog.catalog import Catalog
-from workrail_lint.systems.workrail.compiler.compiled import Passed, engine_errors_of, resolve, run_passes
-from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, PromptValue
+from workrail_lint.systems.workrail.compiler.compiled import Passed, Resolved, engine_errors_of, resolve, run_passes
+from workrail_lint.systems.workrail.compiler.nodes import RawStep, rendered_steps
+from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
+from workrail_lint.systems.workrail.engines.releases import Target
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.model.workflow import Step, Workflow
 
@@ -59,23 +62,25 @@ def engine_snapshot(
     mode: HashMode = HashMode.PINNED,
     references: list[dict[str, Any]] | None = None,
     passed: Passed | None = None,
+    release: Target | None = None,
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
     """Return the snapshot of a workflow in a mode; the refs modes take the references already resolved.
 
-    `passed` is what the passes make of the workflow, if they ran as the engine runs them.
+    `passed` is what the passes make of the workflow, if they ran as the engine runs them. `release` is the engine's,
+    if it is not the newest.
     """
     if mode is HashMode.PREVIEW:
         return Ok(_preview(workflow, catalog, overrides or {}))
     if mode in (HashMode.PINNED_ONBOARDING, HashMode.PINNED_ONBOARDING_REFS):
         workflow, passed = workflow_model({**workflow.raw, "steps": [ONBOARDING_STEP, *workflow.raw["steps"]]}), None
     definition = workflow.raw
-    passed = passed or run_passes(workflow, catalog, overrides or {}, for_engine=True)
+    passed = passed or run_passes(workflow, catalog, overrides or {}, for_engine=True, release=release)
     errors = engine_errors_of(workflow, catalog, passed)
     if errors:
         return Err(errors)
     resolved = passed.resolved
     snapshot = _head(definition, "v1_pinned")
-    snapshot["definition"] = {**definition, "steps": rendered_steps(resolved.nodes)}
+    snapshot["definition"] = {**definition, "steps": _pinned_steps(workflow, resolved, catalog, release)}
     if resolved.bound.resolved:
         snapshot["resolvedBindings"] = resolved.bound.resolved
     if resolved.bound.overrides:
@@ -83,6 +88,47 @@ def engine_snapshot(
     if mode in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS) and references:
         snapshot["resolvedReferences"] = references
     return Ok(snapshot)
+
+
+def _pinned_steps(workflow: Workflow, resolved: Resolved, catalog: Catalog, release: Target | None) -> list[RawStep]:
+    """Return the steps as a release pins them; the first ones kept what the author wrote."""
+    pins = "resolved" if release is None else release.pins
+    if pins == "authored":
+        return list(workflow.raw["steps"])
+    steps = rendered_steps(resolved.nodes)
+    if pins == "blocks":  # no template of that time adds or removes a step
+        return [_with_blocks(step, own, workflow, catalog) for step, own in zip(steps, workflow.steps, strict=True)]
+    return steps
+
+
+def _with_blocks(step: RawStep, own: Step, workflow: Workflow, catalog: Catalog) -> RawStep:
+    """Return a resolved step that keeps its blocks beside its prompt, with the text of features and refs."""
+    if own.kind == "standard" and own.prompt_blocks is not None:
+        return {**step, "promptBlocks": _resolved_blocks(own.prompt_blocks.raw, workflow.features, catalog)}
+    if own.kind == "loop" and own.body_steps:
+        pairs = zip(step["body"], own.body_steps, strict=True)
+        return {**step, "body": [_with_blocks(*pair, workflow, catalog) for pair in pairs]}
+    return step
+
+
+def _resolved_blocks(blocks: dict[str, Any], features: Sequence[str], catalog: Catalog) -> dict[str, Any]:
+    result = dict(blocks)
+    for section in LIST_SECTIONS:
+        added = [value for ident in features for value in getattr(catalog.features[ident], section)]
+        values = [*blocks.get(section, ()), *added]
+        if section in blocks or added:
+            result[section] = [_without_refs(value, catalog) for value in values]
+    if "goal" in blocks:
+        result["goal"] = _without_refs(blocks["goal"], catalog)
+    return result
+
+
+def _without_refs(value: PromptValue, catalog: Catalog) -> PromptValue:
+    """Return a value of a block whose refs are parts of text."""
+    if isinstance(value, str):
+        return value
+    texts = [catalog.refs[part["refId"]].text if part["kind"] == "ref" else part["text"] for part in value]
+    return [{"kind": "text", "text": text} for text in texts]
 
 
 def _head(definition: dict[str, Any], source_kind: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Injection:
         self.end = end
 
 
-class Rich:
+class MarkedText:
     """A prompt value whose text is final, with the parts of it that the author did not write."""
 
     __slots__ = ("injections", "parts", "size", "text")
@@ -43,7 +43,7 @@ class Rich:
     ) -> None:
         self.text = text
         self.injections = injections
-        # The same but for their offsets: what stands in many places is one object, by which it is known again.
+        # The same but for their offsets: shared by all places that use them, so identity tells them apart.
         self.parts = injections if parts is None else parts
         self.size: tuple[int, tuple[int, str]] | None = None  # in bytes, and that of the largest ref, once measured
 
@@ -75,50 +75,53 @@ class Node:
     """
 
     __slots__ = (
-        "_model",
         "added",
         "body",
         "id",
         "inserted",
         "is_loop",
         "loop_id",
+        "model",
         "origin",
         "pieces",
-        "pointer",
         "prompt_member",
         "step",
     )
 
     def __init__(
         self,
-        step: RawStep,
-        pointer: str,
+        model: Step,
         *,
         body: tuple[Node, ...] | None = None,
         origin: Origin | None = None,
         loop_id: str | None = None,
-        model: Step | None = None,
     ) -> None:
-        ident = step.get("id")
-        self.id: str = ident if type(ident) is str else ""
-        self.is_loop = step.get("type") == "loop"
-        self.step = step
-        self._model = model
-        self.pointer = pointer  # of the authored step, for an expanded one that of its caller
+        self.model = model  # of the step as it is now
+        self.step: RawStep = model.raw
+        self.id = model.id
+        self.is_loop = model.kind == "loop"
         self.body = body  # of a loop with an inline body
         self.origin = origin
         self.loop_id = loop_id  # of the loop whose inline body holds this step
         self.added: dict[str, Any] = _NOTHING  # by section, what features add to the prompt blocks
         self.prompt_member = "prompt"  # where the author wrote the prompt
         self.pieces: Sequence[str] = ()  # of a prompt that was written from blocks
-        self.inserted: Sequence[tuple[int, Rich]] = ()  # what builtins brought into it, by the index of its piece
+        self.inserted: Sequence[tuple[int, MarkedText]] = ()  # what builtins brought into it, by the index of its piece
+
+    @classmethod
+    def of_step(cls, step: RawStep, pointer: str, *, origin: Origin | None = None, loop_id: str | None = None) -> Node:
+        """Return the node of a step that a pass made; the pointer is that of the step it was made from."""
+        return cls(step_model(step, pointer), origin=origin, loop_id=loop_id)
 
     @property
-    def model(self) -> Step:
-        """The model of the step as it is now."""
-        if self._model is None or self._model.raw is not self.step:
-            self._model = step_model(self.step, self.pointer)
-        return self._model
+    def pointer(self) -> str:
+        """The place of the authored step, for an expanded one that of its caller."""
+        return self.model.pointer
+
+    def revise(self, step: RawStep) -> None:
+        """Give the node another step of the same id and type."""
+        if step is not self.step:
+            self.model, self.step = step_model(step, self.pointer), step
 
     @property
     def prompt(self) -> str | None:
@@ -130,8 +133,7 @@ class Node:
         """Give the step a prompt in place of its blocks."""
         step = {name: value for name, value in self.step.items() if name != "promptBlocks"}
         step["prompt"] = prompt
-        self._model = self.model.revised(step, prompt=prompt)
-        self.step = step
+        self.model, self.step = self.model.revised(step, prompt=prompt), step
 
     @property
     def injections(self) -> list[Injection]:
@@ -139,8 +141,8 @@ class Node:
         starts = [0, *accumulate(map(len, self.pieces))]
         return [
             Injection(item.kind, item.id, item.text, starts[index] + item.start, starts[index] + item.end)
-            for index, rich in self.inserted
-            for item in rich.injections
+            for index, marked in self.inserted
+            for item in marked.injections
         ]
 
     @property
@@ -152,9 +154,7 @@ class Node:
     def replaced(self, *, body: tuple[Node, ...] | None = None, origin: Origin | None = None) -> Node:
         """The same step in a new node, with another body or another origin."""
         body = self.body if body is None else body
-        node = Node(
-            self.step, self.pointer, body=body, origin=origin or self.origin, loop_id=self.loop_id, model=self._model
-        )
+        node = Node(self.model, body=body, origin=origin or self.origin, loop_id=self.loop_id)
         node.prompt_member = self.prompt_member
         node.pieces, node.inserted = self.pieces, self.inserted
         return node
@@ -172,7 +172,7 @@ def _authored(step: Step, loop_id: str | None) -> Node:
     body: Nodes | None = None
     if step.kind == "loop" and step.body is not None and not isinstance(step.body, str):
         body = tuple(_authored(inner, step.id) for inner in step.body)
-    return Node(step.raw, step.pointer, body=body if loop_id is None else None, loop_id=loop_id, model=step)
+    return Node(step, body=body if loop_id is None else None, loop_id=loop_id)
 
 
 def walk(nodes: Nodes) -> list[Node]:

@@ -89,7 +89,7 @@ def _instantiate(caller: Node, step: RawStep, routine: Routine, args: Mapping[st
         emitted["runCondition"] = caller.model.run_condition.raw
     probed = args.get("capability") if routine.template_id == PROBE_TEMPLATE else None
     origin = Origin("template", routine.template_id, step_id, probed if isinstance(probed, str) else None)
-    return Node(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
+    return Node.of_step(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
 
 
 def _substitute(text: str, args: Mapping[str, js.Json]) -> str | tuple[list[str], list[str]]:
@@ -264,7 +264,7 @@ def _call(capability: str) -> Node:
         "title": f"Probe: {capability}",
         "templateCall": {"templateId": PROBE_TEMPLATE, "args": args},
     }
-    return Node(step, f"/capabilities/{capability}")
+    return Node.of_step(step, f"/capabilities/{capability}")
 
 
 def _inserted(probe: Node) -> Node:
@@ -272,4 +272,4 @@ def _inserted(probe: Node) -> Node:
     assert probe.origin is not None
     capability = probe.origin.capability
     step = {**probe.step, "id": f"wr_probe_{capability}", "title": f"Probe: {capability}"}
-    return Node(step, probe.pointer, origin=Origin("feature", PROBE_TEMPLATE, capability=capability))
+    return Node.of_step(step, probe.pointer, origin=Origin("feature", PROBE_TEMPLATE, capability=capability))

@@ -87,7 +87,7 @@ def resolve_bindings(
     for node in using:
         assert node.model.kind == "standard"
         try:
-            node.step = _resolve_step(node.model, resolve)
+            node.revise(_resolve_step(node.model, resolve))
         except _UnknownSlot as unknown:
             errors.append(_unknown(node, unknown, defaults))
     return bound, errors

@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.wording import quoted
-from workrail_lint.documents.operations import Remove
-from workrail_lint.findings import Confidence, Severity, unsafe
+from workrail_lint.base.wording import listed, quoted
+from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
@@ -22,7 +21,6 @@ from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowR
 from workrail_lint.systems.workrail.rules.prose import label, step_members
 from workrail_lint.systems.workrail.rules.rule_needs import BRACES, CONDITIONS
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.variable_verdicts import Judge, judge_unread
 
 # What reads variables.
 _READERS = frozenset((CONDITIONS, "loop", "parallelDelegations", BRACES))
@@ -116,29 +114,6 @@ class VariableMaybeUnset(AnalysisRule):
         sample = step("sample", "Draw a sample. Store the path as `samplePath`.", runCondition=large)
         check = step("spot-check", "Compare with {{samplePath}}.")
         yield Example(bad=workflow(scan, sample, check), good=workflow(scan, sample, {**check, "runCondition": large}))
-
-
-class VariableNeverRead(AnalysisRule):
-    code = "CD027"
-    name = "variable-never-read"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "A prompt asks for variables that nothing reads or mentions elsewhere."
-    why = "The value has no effect, unless it is a note for the agent itself."
-    default_on = False
-    needs = None
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        judge = Judge(workflow)
-        judge_unread(judge)
-        for verdict in judge.verdicts.get(self.name, ()):
-            report(verdict.pointer, verdict.message)
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(step("triage", "Set `impactLevel`."), step("dig", "Dig.")),
-            good=_then("Set `impactLevel`.", runCondition={"var": "impactLevel", "equals": "major"}),
-        )
 
 
 class LoopVariableOutsideLoop(AnalysisRule):
@@ -334,12 +309,12 @@ class CounterNotInitialized(AnalysisRule):
     name = "counter-not-initialized"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A variable is counted up or down and compared with a number, but nothing gives it a first value."
+    summary = "A variable is counted up or down and compared or shown, but nothing gives it a first value."
     why = (
         "A comparison with an unset variable is false, and an agent that is asked to increment a variable it does not "
         "have may leave it out."
     )
-    needs = frozenset({CONDITIONS})
+    needs = frozenset({CONDITIONS, BRACES})
 
     def examples(self) -> Iterable[Example]:
         def stopping(first: str) -> dict[str, Any]:
@@ -364,23 +339,36 @@ class StateAsBoolean(WorkflowRule):
     confidence = Confidence.MEDIUM
     origin = "spec"
     summary = "A condition tests a boolean, although the prompt that sets it names a closed set of outcomes."
-    why = "A boolean can't tell three outcomes apart: later steps treat two of them alike."
+    why = (
+        "A boolean can't tell three outcomes apart: later steps treat two of them alike. It is a warning where the "
+        "prompt offers a third value beside true and false."
+    )
     needs = frozenset({CONDITIONS})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         analysis = workflow.analysis
         for name, uses in analysis.by_name.items():
             domain = analysis.domain(name) if uses[0].leaf is not None else None
-            if domain is None or domain.kind != BOOLEAN or uses[0].origin.via != AUTHORED:
+            if domain is None or uses[0].origin.via != AUTHORED:
                 continue
-            outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
-            if outcomes is not None:
-                values = ", ".join(map(str, outcomes[:5]))
+            if domain.kind == BOOLEAN:
+                outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
+                if outcomes is not None:
+                    values = ", ".join(map(str, outcomes[:5]))
+                    report(
+                        uses[0].pointer,
+                        f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
+                        "to one of these and compare with it",
+                    )
+                continue
+            more = [value for value in domain.values if value not in (True, False)]
+            tested = [use.leaf.equals for use in uses if use.leaf is not None]
+            if 0 < len(more) < len(domain.values) and not any(value in more for value in tested):
                 report(
                     uses[0].pointer,
-                    f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
-                    f"to one "
-                    "of these and compare with it",
+                    f"{quoted(name)} is true or false here, but its prompt also offers "
+                    f"{listed(map(quoted, more), 'or')}; give each outcome a name and compare with that",
+                    severity=Severity.WARNING,
                 )
 
     @staticmethod
@@ -403,6 +391,14 @@ class StateAsBoolean(WorkflowRule):
         yield Example(
             bad=testing({"var": "parcelDone", "equals": True}), good=testing({"var": "parcel", "equals": "accepted"})
         )
+
+        def choosing(values: str) -> dict[str, Any]:
+            condition = {"var": "parcelDone", "equals": True}
+            return workflow(
+                step("track", f"Set `parcelDone` to {values}."), step("close", runCondition=condition), step("report")
+            )
+
+        yield Example(bad=choosing("true, false or late"), good=choosing("true or false"))
 
 
 _WHEN = {"var": "goal", "contains": "review"}
@@ -485,29 +481,6 @@ class StepsConditional(ConfirmationRule):
             report(
                 "/steps",
                 "every step has a runCondition, so a run may have no step to run; add a step that always runs",
-            )
-
-
-class ConfirmationOnParallel(ConfirmationRule):
-    code = "CD021"
-    name = "confirmation-on-parallel"
-    severity = Severity.INFO
-    origin = "runtime"
-    summary = "A parallel step asks for confirmation."
-    why = "The engine never asks for confirmation of a parallel step."
-    fix = "Remove `requireConfirmation`."
-    bad = {"steps": [{}, {"type": "parallel", "requireConfirmation": True}]}
-    good = {"steps": [{}, {"type": "parallel"}]}
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.kind == "parallel" and step.require_confirmation not in (None, False):
-            pointer = step.at("requireConfirmation")
-            report(
-                pointer,
-                f"{label(step)}: requireConfirmation has no effect on a parallel step; move it to the step before or "
-                "after",
-                fix=unsafe("remove requireConfirmation", Remove(pointer)),
-                on_name=True,
             )
 
 

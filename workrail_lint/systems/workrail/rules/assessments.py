@@ -1,4 +1,4 @@
-"""AS: assessments that the engine rejects, and those that are valid but do not work as intended."""
+"""AS, CT: assessments that the engine rejects, and those that are valid but do not work as intended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import listed, name_list, quoted
 from workrail_lint.documents.operations import Operation, Replace
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.schema.messages import shown
@@ -20,13 +21,15 @@ from workrail_lint.systems.workrail.model.workflow import (
     AssessmentConsequence,
     AssessmentDefinition,
     AssessmentDimension,
+    StandardStep,
     Step,
 )
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, use_suggestion
+from workrail_lint.systems.workrail.rules.delivered_text import delivered
+from workrail_lint.systems.workrail.rules.prose import Search, label, use_suggestion
 from workrail_lint.systems.workrail.rules.rule_needs import condition_facts
-from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, workflow
 from workrail_lint.systems.workrail.step_place import StepPlace
 
 _MIRRORS = ("confidence", "score")
@@ -52,44 +55,6 @@ def rated(*refs: str, **members: Any) -> dict[str, Any]:
     return samples.step(
         "rate-it", "Rate the depth in a wr.assessment artifact.", assessmentRefs=list(refs or ("depth",)), **members
     )
-
-
-class AssessmentDuplicate(WorkflowRule):
-    code = "AS001"
-    name = "assessment-duplicate"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "Two assessments, or two dimensions of one, have the same id."
-    why = "Steps and submissions refer to them by id, so the second one can never be used."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            workflow(rated(), assessments=[assessment(), assessment("depth", dimension("effort"))]),
-            workflow(rated(), assessments=[assessment("depth", dimension(), dimension("effort"))]),
-        )
-        yield Example(
-            workflow(rated(), assessments=[assessment("depth", dimension(), dimension())]),
-            workflow(rated(), assessments=[assessment("depth", dimension(), dimension("effort"))]),
-        )
-
-
-class AssessmentLevelDuplicate(WorkflowRule):
-    code = "AS003"
-    name = "assessment-level-duplicate"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A dimension lists a level twice."
-    why = "Levels are a set of choices; a repeated level is usually a typo for another one."
-    describes = (("AssessmentDimension", "uniqueItems"),)
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description(f"{place.path} repeats the level {shown(violation.value)}")
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "low"))]),
-            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "high"))]),
-        )
 
 
 class AssessmentRefUnknown(WorkflowRule):
@@ -196,16 +161,20 @@ class _AssessmentRule(WorkflowRule):
         return "assessments" in workflow.model
 
 
-class AssessmentLevelCase(_AssessmentRule):
-    code = "AS004"
-    name = "assessment-level-case"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "Two levels of a dimension differ only in case or surrounding whitespace."
+class AssessmentLevelDuplicate(_AssessmentRule):
+    code = "AS003"
+    name = "assessment-level-duplicate"
+    severity = Severity.ERROR
+    origin = "schema / product"
+    summary = "A dimension lists a level twice, exactly or in another case."
     why = (
         "A submitted level that matches none exactly is compared without regard to case. If two levels then match, "
-        "the submission is ambiguous and rejected."
+        "the submission is ambiguous and rejected. The engine refuses an exact repetition itself."
     )
+    describes = (("AssessmentDimension", "uniqueItems"),)
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description:
+        return Description(f"{place.path} repeats the level {shown(violation.value)}")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for assessment, dimension in _dimensions(workflow):
@@ -217,9 +186,14 @@ class AssessmentLevelCase(_AssessmentRule):
                         dimension.at("levels", index),
                         f"assessment {quoted(assessment.id)}: levels {quoted(other)} and {quoted(level)} differ only "
                         "in case or whitespace; rename one",
+                        severity=Severity.WARNING,
                     )
 
     def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "low"))]),
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "low", "high"))]),
+        )
         yield Example(
             workflow(rated(), assessments=[assessment("depth", dimension("coverage", "Low", "low", "high"))]),
             workflow(rated(), assessments=[assessment("depth", dimension("coverage", "none", "low", "high"))]),
@@ -402,34 +376,6 @@ class AssessmentMirrorDimension(_AssessmentRule):
         )
 
 
-class AssessmentOnLoopControl(_AssessmentRule):
-    code = "AS015"
-    name = "assessment-on-loop-control"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "The step that decides a loop also asks for an assessment."
-    why = (
-        "Next to the loop-control contract, a missing or invalid assessment does not block the step. On a separate "
-        "step before the decision it does."
-    )
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.decides_loop and "assessmentRefs" in step and not step.calls_template:
-            report(
-                step.at("assessmentRefs"),
-                f"{label(step)}: this step decides the loop, so its assessment is not enforced; move the assessment to "
-                "an earlier step",
-                on_name=True,
-            )
-
-    def examples(self) -> Iterable[Example]:
-        asked = decision(assessmentRefs=["depth"])
-        yield Example(
-            workflow(controlled_loop(samples.step("inner-step"), asked), assessments=[assessment()]),
-            workflow(controlled_loop(rated(), decision()), assessments=[assessment()]),
-        )
-
-
 class ConsequenceInescapable(_AssessmentRule):
     code = "AS016"
     name = "consequence-inescapable"
@@ -473,3 +419,136 @@ def _dimensions(workflow: WorkflowContext) -> Iterator[tuple[AssessmentDefinitio
     for assessment in workflow.model.assessments:
         for dimension in assessment.dimensions:
             yield assessment, dimension
+
+
+# --------------------------------------------------------------------------------------- what prompts say
+
+_DIMENSION = Search(
+    ("dimension",),
+    r"\bdimensions?:? [`'\"]([a-z][\w-]{1,63})[`'\"]((?:,? (?:and |or )?[`'\"][a-z][\w-]{1,63}[`'\"]){0,20})"
+    r"|[`'\"]([a-z][\w-]{1,63})[`'\"] dimension\b",
+    before=70,
+)
+# A name of several words beside a level: "ticket_coverage low", "`ticket-coverage` is low", "ticket_coverage = low".
+_RATED = Pattern(
+    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(is |of |at |as |to |=|:|rated |scores )?"
+    r"\s*([`'\"]?)([A-Za-z]+)\b(?![_-]\w)"
+)
+_PLAIN_RATED = Pattern(r"(?<![\w{./-])`?([a-z]+)`?\s?(=)\s?([`'\"]?)([A-Za-z]+)\b(?![_-]\w)")
+# What authors call a level; other words after the name of a dimension are ordinary prose.
+_LEVEL_WORDS = frozenset(
+    (
+        *("low", "lower", "mid", "medium", "moderate", "high", "severe", "critical"),
+        *("weak", "strong", "poor", "fair", "good", "excellent", "minimal"),
+    )
+)
+_QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
+
+
+class AssessmentDimensionUnknown(WorkflowRule):
+    code = "CT015"
+    name = "assessment-dimension-unknown"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = (
+        "A prompt names a dimension that the assessment does not have, or a level that the dimension does not have."
+    )
+    why = (
+        "The engine rejects an assessment with an unknown dimension or level, so an agent that follows the prompt is "
+        "blocked."
+    )
+    needs = frozenset({"assessmentRefs"})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        declared = self._dimensions(workflow)
+        if not declared:
+            return
+        for step in workflow.all_steps:
+            if step.kind == "standard" and step.assessment_refs:
+                self._check_levels(step, workflow, report)
+        seen: set[tuple[str, str]] = set()
+        for phrase in delivered(workflow).phrases(_DIMENSION, in_code=True):
+            refs = phrase.step.assessment_refs if phrase.step.kind == "standard" else ()
+            known = {ref: declared[ref] for ref in refs if ref in declared}
+            named = {ref: dims for ref, dims in known.items() if ref.lower() in phrase.sentence}
+            if not named and "wr.assessment" in phrase.sentence:
+                named = known
+            if not named or phrase.is_negated:
+                continue
+            allowed = {dimension.lower() for dimensions in named.values() for dimension in dimensions}
+            first, rest, before = phrase.hit.match.groups()
+            names = [first or before, *_QUOTED_NAME.findall(rest or "")]
+            for name in names:
+                if name in allowed or name in {ref.lower() for ref in named} or (phrase.pointer, name) in seen:
+                    continue
+                seen.add((phrase.pointer, name))
+                owner = listed([quoted(ref) for ref in named], "or")
+                known_dimensions = name_list(dict.fromkeys(d for dimensions in named.values() for d in dimensions))
+                report(
+                    phrase.pointer,
+                    f"{label(phrase.step)}: {owner} has no dimension {quoted(name)}; it has {known_dimensions}",
+                )
+
+    @staticmethod
+    def _check_levels(step: StandardStep, workflow: WorkflowContext, report: Report) -> None:
+        """Report a name beside a level that is no dimension of the step's assessments, or one beside no level."""
+        owned = [item for item in workflow.model.assessments if item.id in step.assessment_refs]
+        dimensions = {dimension.id for item in owned for dimension in item.dimensions}
+        levels = {level.lower() for item in owned for dimension in item.dimensions for level in dimension.levels}
+        known = {name.lower() for name in (*dimensions, *(item.id for item in owned))}
+        if len(known) < len(owned) + 1 or not levels:
+            return
+        texts = [(text.text, text.pointer) for text in step.prompt_texts if any(sign in text.text for sign in "_-=")]
+        texts += [(each.effect.guidance, each.effect.at("guidance")) for each in step.assessment_consequences]
+        for text, pointer in texts:
+            plain = _PLAIN_RATED.finditer(text) if "=" in text else ()
+            for match in (*_RATED.finditer(text), *plain):
+                name, level = match[1], match[4]
+                owner = listed([quoted(item.id) for item in owned], "or")
+                if name in dimensions and level.lower() not in levels:
+                    is_value = match[2] == "=" or bool(match[3] and match[2]) or level.lower() in _LEVEL_WORDS
+                    if is_value and level.lower() not in ("true", "false"):
+                        own = [each.levels for item in owned for each in item.dimensions if each.id == name]
+                        allowed = listed(dict.fromkeys(each for group in own for each in group), "or")
+                        report(
+                            pointer,
+                            f"{label(step)}: {quoted(name)} has no level {quoted(level)}; it is {allowed}",
+                        )
+                        break
+                if level.lower() not in levels or name.lower() in known or name in workflow.analysis.by_name:
+                    continue
+                near = nearest(name, dimensions)
+                hint = f"did you mean {quoted(near)}?" if near else f"it has {name_list(sorted(dimensions))}"
+                report(pointer, f"{label(step)}: {owner} has no dimension {quoted(name)}; {hint}")
+                break
+
+    @staticmethod
+    def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:
+        """Return the ids of the dimensions of each declared assessment."""
+        return {
+            assessment.id: [dimension.id for dimension in assessment.dimensions if "id" in dimension]
+            for assessment in workflow.model.assessments
+            if "id" in assessment and "dimensions" in assessment
+        }
+
+    def examples(self) -> Iterable[Example]:
+        dimensions = [
+            {"id": name, "purpose": "How good it is.", "levels": ["low", "high"]} for name in ("clarity", "accuracy")
+        ]
+        assessment = {"id": "draft-quality", "purpose": "How good the draft is.", "dimensions": dimensions}
+
+        def rating(dimension: str) -> dict[str, Any]:
+            prompt = f"Rate the dimension `{dimension}` of draft-quality."
+            return samples.workflow(
+                samples.step(prompt=prompt, assessmentRefs=["draft-quality"]), assessments=[assessment]
+            )
+
+        yield Example(rating("tone"), rating("clarity"))
+
+        def requiring(level: str) -> dict[str, Any]:
+            return samples.workflow(
+                samples.step(prompt=f"Revise until reading_ease={level}.", assessmentRefs=["draft-quality"]),
+                assessments=[{**assessment, "dimensions": [{**dimensions[0], "id": "reading_ease"}]}],
+            )
+
+        yield Example(requiring("strong"), requiring("high"))

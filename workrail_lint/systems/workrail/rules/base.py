@@ -27,7 +27,7 @@ from workrail_lint.systems.workrail.rules.samples import completed
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
-    from workrail_lint.systems.workrail.rules.variable_verdicts import Verdict
+    from workrail_lint.systems.workrail.rules.verdicts import Verdict
 
 
 # Count as members of a document: the first in a routine file, the second in a project that has bindings.

@@ -26,8 +26,6 @@ from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, lis
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED, BINDINGS_FILE
 
 _SLOT_ID = Pattern(r"[a-z][a-z0-9_]{1,63}")
-_ID = Pattern(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)+")
-_IN_ID = "A-Za-z0-9_-"
 # Where binding tokens are resolved: strings of prompts and blocks, not parts.
 _TOKEN_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired")
 
@@ -106,7 +104,7 @@ class BindingNoExtensionPoints(BindingRule):
         ]
         if not declared:
             return None
-        if "extensionPoints" in workflow.model:
+        if "extensionPoints" in workflow.model.raw:
             return unsafe("declare the slots", Replace("/extensionPoints", declared))
         return unsafe("declare the slots", Insert("", "extensionPoints", None, declared))
 
@@ -147,21 +145,6 @@ class BindingSlotUndeclared(BindingRule):
 
 def _token(slot: str) -> str:
     return "{{wr.bindings." + slot + "}}"
-
-
-class ExtensionSlotDuplicate(BindingRule):
-    code = "BD003"
-    name = "extension-slot-duplicate"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "A slot is declared twice."
-    why = "A token can't have two defaults, so the engine rejects the workflow."
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            _using("{{wr.bindings.checker}}", point(), point(default="routine-inspect")),
-            _using("{{wr.bindings.checker}}", point(), point("inspector", "routine-inspect")),
-        )
 
 
 class BindingDefaultToken(_SlotRule):

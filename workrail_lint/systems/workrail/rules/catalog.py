@@ -9,14 +9,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Remove, Replace
-from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.documents.schema.messages import message_of, outside_set
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, digest_of, load_core
 from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
 from workrail_lint.systems.workrail.condition_logic import is_structure
@@ -24,7 +20,6 @@ from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, text_at, use_suggestion
-from workrail_lint.systems.workrail.step_place import StepPlace, choices
 
 
 def _blocks(**sections: Any) -> dict[str, Any]:
@@ -225,44 +220,6 @@ class CapabilityUnknown(WorkflowRule):
             return samples.workflow(samples.step(), samples.step("probe-it", None, templateCall=call))
 
         yield Example(probing("terminal"), probing("delegation"))
-
-
-class GateKindUnknown(WorkflowRule):
-    code = "CA010"
-    name = "gate-kind-unknown"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A confirmation has an unknown gate kind."
-    why = "The gate kind decides who may let a run continue; with an unknown kind no one can."
-    fix = "Use the closest gate kind."
-    describes = (("GateKind", "enum"), ("GateKind", "type"))
-    bad = ({"requireConfirmation": {"kind": "manager"}}, {"requireConfirmation": {"kind": "human_aproval"}})
-    good = {"requireConfirmation": {"kind": "human_approval"}}
-    fixed = (None, {"requireConfirmation": {"kind": "human_approval"}})
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description.of(outside_set(violation, place, choices("GateKind")))
-
-    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
-        kind = text_at(workflow.document.value, pointer)
-        suggestion = nearest(kind, choices("GateKind")) if kind is not None else None
-        return unsafe(f"use {quoted(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
-
-
-class PromptPartKindUnknown(WorkflowRule):
-    code = "CA011"
-    name = "prompt-part-kind-unknown"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A prompt part is neither text nor a ref."
-    why = "Only these two kinds are rendered; any other part would be missing from the prompt."
-    describes = (("PromptPart", "enum"),)
-    bad = {"promptBlocks": {"goal": [{"kind": "html", "text": "Find the cause."}]}}
-    good = {"promptBlocks": {"goal": [{"kind": "text", "text": "Find the cause."}]}}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description(message_of(violation, place).text)
 
 
 _PATH = "catalog.json"

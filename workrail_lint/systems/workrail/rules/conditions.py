@@ -117,17 +117,24 @@ class ConditionOperatorUnknown(_ConditionRule):
     name = "condition-operator-unknown"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A condition has an unknown operator."
-    why = "The operators are a closed set, so the engine rejects the workflow."
+    summary = "A condition has an unknown operator, or one that is not allowed in its place."
+    why = (
+        "The operators are a closed set, so the engine rejects the workflow. It can evaluate `startsWith`, `endsWith` "
+        "and `matches`, but rejects files that contain them; in the condition of a validation rule it also rejects "
+        "`in` and `contains`."
+    )
     fix = "Replace a common wrong spelling with the operator."
     describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))
-    bad = ({"var": "size", "eq": "large"}, {"var": "risk", "less_than_or_equal_to": 3})
-    good = ({"var": "size", "equals": "large"}, {"var": "risk", "lte": 3})
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         name, present = violation.member, place.parent or {}
-        if name in _EVALUATOR_ONLY or (violation.shape == "RuleCondition" and name in members("Condition")):
-            return None
+        if name in _EVALUATOR_ONLY:
+            instead = listed([each for each in ("equals", "in", "contains") if each in violation.expected], "or")
+            subject = f"{shown(name)}{place.inside}"
+            return Description(f"workflow files can't use the operator {subject}; use {instead}", on_name=True)
+        if violation.shape == "RuleCondition" and name in members("Condition"):
+            subject = f"{shown(name)}{place.inside}"
+            return Description(f"the condition of a validation rule can't use the operator {subject}", on_name=True)
         gate = _gate_hint(name, place)
         suggestion = _nearest_operator(name, [known for known in violation.expected if known not in present])
         hint = gate or did_you_mean(suggestion) or f"; expected one of {', '.join(violation.expected)}"
@@ -145,44 +152,11 @@ class ConditionOperatorUnknown(_ConditionRule):
             return None
         return unsafe(f"use {operator}", Rename(finding.pointer, operator))
 
-
-class ConditionOperatorEvaluatorOnly(_ConditionRule):
-    code = "CD002"
-    name = "condition-operator-evaluator-only"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A condition uses `startsWith`, `endsWith` or `matches`."
-    why = "The engine can evaluate these operators, but it rejects workflow files that contain them."
-    describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))
-    bad = {"var": "mode", "startsWith": "deep"}
-    good = {"var": "mode", "contains": "deep"}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
-        name = violation.member
-        if name not in _EVALUATOR_ONLY:
-            return None
-        instead = listed([each for each in ("equals", "in", "contains") if each in violation.expected], "or")
-        subject = f"{shown(name)}{place.inside}"
-        return Description(f"workflow files can't use the operator {subject}; use {instead}", on_name=True)
-
-
-class ConditionRuleOperator(ConditionRule):
-    code = "CD003"
-    name = "condition-rule-operator"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "The condition of a validation rule uses `in` or `contains`."
-    why = "The condition of a rule has fewer operators than that of a step, so the engine rejects the workflow."
-    describes = (("RuleCondition", "additionalProperties"),)
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
-        name = violation.member
-        if name in _EVALUATOR_ONLY or name not in members("Condition"):
-            return None
-        subject = f"{shown(name)}{place.inside}"
-        return Description(f"the condition of a validation rule can't use the operator {subject}", on_name=True)
-
     def examples(self) -> Iterable[Example]:
+        for bad, good in (("eq", "equals"), ("less_than_or_equal_to", "lte"), ("startsWith", "contains")):
+            operand: Any = 3 if good == "lte" else "large"
+            right = self.document({"var": "size", good: operand})
+            yield Example(self.document({"var": "size", bad: operand}), right, right if good != "contains" else None)
         either = {"or": [{"var": "size", "equals": "large"}, {"var": "size", "equals": "huge"}]}
         yield Example(bad=_rule({"var": "size", "in": ["large", "huge"]}), good=_rule(either))
 
@@ -327,6 +301,11 @@ class ConditionMalformed(_FormRule):
                 f"{label(condition.step)}: {_ignored(named)}; nest one in the other",
             )
 
+    @staticmethod
+    def _is_known(name: str, workflow: WorkflowContext) -> bool:
+        """Return whether something sets a variable: otherwise the name is wrong in more than its spaces."""
+        return bool(name) and (workflow.analysis.is_set(name) or workflow.analysis.is_given(name))
+
     def _condition_var_blank(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
         name = condition.var
         if name is None or (name and js.trim(name) == name):
@@ -336,7 +315,7 @@ class ConditionMalformed(_FormRule):
             pointer,
             f"{label(condition.step)}: the variable name {quoted(name)} "
             f"{'has spaces around it; remove them' if trimmed else 'is blank; name a variable'}",
-            fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
+            fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if self._is_known(trimmed, workflow) else None,
         )
 
     def _condition_equals_structure(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:

@@ -258,34 +258,6 @@ class ContractInlineSchema(ContractRule):
         return Description(message, on_name=True)
 
 
-class ContractNotesOptional(ContractRule):
-    code = "CT009"
-    name = "contract-notes-optional"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "A step has both an output contract and `notesOptional`."
-    why = "A step with a contract never requires notes, whatever `notesOptional` says."
-    fix = "Remove `notesOptional`."
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return step_members(workflow) >= {"outputContract", "notesOptional"}
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if has_own_output(step) and "outputContract" in step and "notesOptional" in step:
-            place = step.at("notesOptional")
-            report(
-                place,
-                f"{label(step)}: notesOptional has no effect next to an outputContract; remove it",
-                fix=unsafe("remove notesOptional", Remove(place)),
-                on_name=True,
-            )
-
-    def examples(self) -> Iterable[Example]:
-        good = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT))
-        bad = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT, notesOptional=True))
-        yield Example(bad, good, good)
-
-
 class ContractDesignOutput(WorkflowRule):
     code = "CT008"
     name = "contract-design-output"
@@ -318,7 +290,7 @@ class ContractDesignOutput(WorkflowRule):
     def _shipping_output(pointer: str, members: dict[str, Any]) -> Fix | None:
         """Rewrite the `output` of the step at a pointer; None if it has unknown members."""
         output: dict[str, Any] = members["output"]
-        if not output.keys() <= {"contractRef", "hints"}:
+        if not output.keys() <= {"contractRef", "hints"} or not isinstance(output.get("contractRef", ""), str):
             return None
         operations: list[Operation] = []
         if "contractRef" in output and "outputContract" not in members:

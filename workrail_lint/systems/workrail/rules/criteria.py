@@ -8,8 +8,9 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base import js
+from workrail_lint.base.ecma_regex import why_invalid, why_invalid_flags
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags, why_slow
+from workrail_lint.base.regex_analysis import analyze, why_slow
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import child
@@ -332,7 +333,7 @@ class CriteriaRegexInvalid(_PatternRule):
     name = "criteria-regex-invalid"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "The pattern of a regex rule is not a valid JavaScript regular expression."
+    summary = "The pattern of a regex rule is not a valid JavaScript regular expression, or its flags are not."
     why = (
         "The rule can't be evaluated, which blocks the step for every answer, even next to a contract and in a run "
         "that never stops (engine defect KD-17)."
@@ -344,8 +345,17 @@ class CriteriaRegexInvalid(_PatternRule):
         yield Example(checked([{"type": "regex", "pattern": "(high|low"}]), good)
         inline = {"type": "regex", "pattern": "(?i)(high|low)", "message": "Rate it."}
         yield Example(checked([inline]), good, good)
+        flagged = {"type": "regex", "pattern": "(high|low)", "message": "Rate it.", "flags": "z"}
+        yield Example(checked([flagged]), good)
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule in criteria.rules:
+            problem = why_invalid_flags(rule.flags) if rule.type == "regex" and rule.flags is not None else None
+            if problem is not None:
+                report(
+                    rule.at("flags"),
+                    f"{label(criteria.step)}: invalid flags {excerpt(str(rule.flags))}: {problem}",
+                )
         for pattern, flags, rule in _patterns(criteria):
             problem = why_invalid(pattern, flags)
             if problem is not None:
@@ -375,26 +385,6 @@ class CriteriaRegexInvalid(_PatternRule):
             Replace(rule.at("pattern"), pattern),
             Insert(rule.pointer, "flags", None, flags),
         )
-
-
-class CriteriaRegexFlags(_PatternRule):
-    code = "CR012"
-    name = "criteria-regex-flags"
-    severity = Severity.ERROR
-    origin = "runtime"
-    summary = "A regex rule has unknown, repeated or incompatible flags."
-    why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
-    bad = {"type": "regex", "pattern": "finding", "flags": "z"}
-    good = {"type": "regex", "pattern": "finding", "flags": "i"}
-
-    def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        for rule in criteria.rules:
-            problem = why_invalid_flags(rule.flags) if rule.type == "regex" and rule.flags is not None else None
-            if problem is not None:
-                report(
-                    rule.at("flags"),
-                    f"{label(criteria.step)}: invalid flags {excerpt(str(rule.flags))}: {problem}",
-                )
 
 
 class CriteriaRegexBacktracking(_PatternRule):

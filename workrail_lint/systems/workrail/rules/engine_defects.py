@@ -12,7 +12,8 @@ from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
-from workrail_lint.findings import Severity
+from workrail_lint.documents.operations import Replace
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import walk
@@ -21,7 +22,7 @@ from workrail_lint.systems.workrail.model.workflow import Step, ValidationRule
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.rule_needs import BRACES, UNSURE_START, variables
-from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
 _VERDICT = "wr.contracts.review_verdict"
 _GUIDANCE_BYTES, _ISSUE_BYTES = 950, 512
@@ -29,6 +30,7 @@ _TOKEN = Pattern(r"\{\{((?!wr\.)[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}"
 _NOTES = Pattern(r"\bnotes\b")
 _NOTES_ALWAYS = Pattern(r"(?i)\bnotes (?:with|for|on|at|after) (?:every|each) step\b")
 _NOTES_FOR = Pattern(r"notes (?:with|for|on|at|after) (?:every|each) ")  # in everything that matches, in lower case
+_UNSAFE = Pattern(r"[^a-z0-9_-]")  # in an id that the engine writes to its log
 _GENERATING = ("verification", "audit", "synthesis")
 
 
@@ -164,30 +166,6 @@ class EngineLongIssue(EngineDefectRule):
         yield Example(demanding("Name every risk. " * 40), demanding("Name every risk."))
 
 
-class EngineLongEcho(EngineDefectRule):
-    code = "KD105"
-    name = "engine-echo-too-long"
-    severity = Severity.INFO
-    default_on = False  # true of every workflow with a contract or an assessment
-    summary = "A step takes values of a closed set, and the public engine stores a wrong one in full."
-    why = (
-        "A wrong value is repeated in the recorded issue. With more than 512 bytes it makes the session unreadable; "
-        "with more than 4096 the call fails. List the allowed values in the prompt."
-    )
-    needs = frozenset({"outputContract", "assessmentRefs"})
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        for each in workflow.all_steps:
-            member = "outputContract" if each.contract is not None else "assessmentRefs"
-            if each.raw.get(member):
-                what = f"a wrong value of more than {_ISSUE_BYTES} bytes can make the session unreadable"
-                report(each.at(member), f"{label(each)}: {what}; list the allowed values in the prompt")
-                return
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(workflow(step(), loop(decision())), workflow())
-
-
 class EngineFirstPrompt(EngineDefectRule):
     code = "KD012"
     name = "engine-first-prompt-unset"
@@ -275,7 +253,7 @@ class EngineParallelNotes(EngineDefectRule):
 class EngineLoopVariable(EngineDefectRule):
     code = "KD033"
     name = "engine-loop-variable-unset"
-    summary = "A loop names its body by id, and the prompt of the body uses a variable of the loop."
+    summary = "A loop names its body by id, and the prompt or the title of the body uses a variable of the loop."
     why = "The engine shows `[unset: …]` there. It fills in loop variables only for an inline body."
     needs = frozenset({"body"})
 
@@ -284,21 +262,25 @@ class EngineLoopVariable(EngineDefectRule):
             if each.kind != "loop" or each.body_id is None:
                 continue
             names = set(variables(each))
-            texts = [(inner, text) for inner in workflow.body_of(each) for text in inner.prompt_texts]
-            for inner, text in texts:
-                tokens = (token[1] for token in _TOKEN.finditer(text.text))
+            texts = [(inner, inner.title, inner.at("title")) for inner in workflow.body_of(each)]
+            texts += [(inner, each.text, each.pointer) for inner, _, _ in texts for each in inner.prompt_texts]
+            for inner, text, pointer in texts:
+                tokens = (token[1] for token in _TOKEN.finditer(text))
                 unset = next((name for name in tokens if name.split(".")[0] in names), None)
                 if unset is not None:
                     report(
-                        text.pointer,
+                        pointer,
                         f"{label(inner)}: the public engine shows [unset: {unset}] here, because the body of "
                         f"loop {quoted(each.id)} is named by id; put the step inline into the loop",
                     )
                     return
 
     def examples(self) -> Iterable[Example]:
-        body = step("pass-step", "Work on pass {{currentIteration}}.")
-        yield Example(workflow(step(), body, {**loop(), "body": "pass-step"}), workflow(step(), loop(body)))
+        for body in (
+            step("pass-step", "Work on pass {{currentIteration}}."),
+            step("pass-step", title="Pass {{currentIteration}}"),
+        ):
+            yield Example(workflow(step(), body, {**loop(), "body": "pass-step"}), workflow(step(), loop(body)))
 
 
 class EngineMetricsMisplaced(EngineDefectRule):
@@ -327,14 +309,91 @@ class EngineMetricsMisplaced(EngineDefectRule):
             if last.body_id is not None:
                 return f"names its body by id, {never}"
             return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.inline) else None
+        loops = [each for each in workflow.steps if each.kind == "loop" and each.body_id == last.id]
+        if loops:
+            return f"is the body of loop {quoted(loops[0].id)}, {never}"
         if any(last.raw.get(block) for block in _GENERATING):
             return "has generated steps, so the public engine asks for the final metrics before them"
         return None
 
     def examples(self) -> Iterable[Example]:
         ending = step("wrap-up", "Sum up the work.")
+        body = step("pass-step")
+        good = workflow(step(), {**ending, "id": "close"}, metricsProfile="research")
+        yield Example(workflow(step(), {**loop(), "body": "pass-step"}, body, metricsProfile="research"), good)
         for last in (parallel(), loop(decision()), {**ending, "runCondition": {"var": "goal"}}):
-            yield Example(
-                workflow(step(), last, metricsProfile="research"),
-                workflow(step(), {**ending, "id": "close"}, metricsProfile="research"),
-            )
+            yield Example(workflow(step(), last, metricsProfile="research"), good)
+
+
+class EngineLoopIdUnsafe(EngineDefectRule):
+    code = "KD043"
+    name = "engine-loop-id-unsafe"
+    severity = Severity.ERROR
+    summary = "The `loopId` of a condition source has characters that make the session unreadable."
+    why = (
+        "The public engine writes the id to its log and allows only a-z, 0-9, `_` and `-` when it reads the log again: "
+        "every session is lost at the first pass. Runs of `workrail-test` are fine."
+    )
+    fix = "Set `loopId` to the loop's id."
+    needs = frozenset({"loop"})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for each in workflow.steps:
+            source = each.loop.condition_source if each.kind == "loop" else None
+            if source is None or source.kind != "artifact_contract" or source.loop_id is None:
+                continue
+            if _UNSAFE.search(source.loop_id):
+                report(
+                    source.at("loopId"),
+                    f"loop {quoted(each.id)}: with the loopId {quoted(source.loop_id)} the public engine loses its "
+                    f"session at the first pass; use {quoted(each.id)}",
+                    fix=unsafe(f"set loopId to {quoted(each.id)}", Replace(source.at("loopId"), each.id)),
+                )
+                return
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(step(), controlled_loop())
+        source = good["steps"][1]["loop"]["conditionSource"]
+        bad = workflow(step(), controlled_loop(conditionSource={**source, "loopId": "Again"}))
+        yield Example(bad, good, good)
+
+
+class EngineDimensionIdUnsafe(EngineDefectRule):
+    code = "KD044"
+    name = "engine-dimension-id-unsafe"
+    severity = Severity.ERROR
+    summary = "A dimension that can require a follow-up has an id with characters that make the public engine fail."
+    why = (
+        "Where the consequence is set off, the engine answers with `INTERNAL_ERROR` instead of blocking the step: it "
+        "can point only to dimensions of a-z, 0-9, `_` and `-`. Runs of `workrail-test` are fine."
+    )
+    needs = frozenset({"assessmentConsequences"})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        declared = {each.id: each for each in workflow.model.assessments}
+        for each in workflow.all_steps:
+            if each.kind != "standard":
+                continue
+            for consequence in each.assessment_consequences:
+                scope, level = consequence.when.for_assessment, consequence.when.any_equals_level
+                refs = each.assessment_refs if scope is None else [scope]
+                dimensions = [one for ref in refs if ref in declared for one in declared[ref].dimensions]
+                for dimension in dimensions:
+                    if level in dimension.levels and _UNSAFE.search(dimension.id):
+                        report(
+                            dimension.at("id"),
+                            f"dimension {quoted(dimension.id)}: at level {quoted(level)} the public engine fails with "
+                            f"INTERNAL_ERROR instead of asking for the follow-up of {label(each)}; use a-z, 0-9, _ "
+                            "and - only",
+                        )
+                        return
+
+    def examples(self) -> Iterable[Example]:
+        def judged(ident: str) -> dict[str, Any]:
+            effect = {"kind": "require_followup", "guidance": "Look again."}
+            consequence = {"when": {"anyEqualsLevel": "low"}, "effect": effect}
+            rates = step(prompt="Rate the depth.", assessmentRefs=["depth"], assessmentConsequences=[consequence])
+            dimension = {"id": ident, "purpose": "How deep it goes.", "levels": ["low", "high"]}
+            return workflow(rates, assessments=[{"id": "depth", "purpose": "Depth.", "dimensions": [dimension]}])
+
+        yield Example(judged("Depth of review"), judged("depth-of-review"))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
-from workrail_lint.documents.operations import Insert, Replace
-from workrail_lint.findings import Fix, Severity, unsafe
+from workrail_lint.documents.operations import Replace
+from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.delivered_text import delivered
-from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members, value_at
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import Search, label, listing, prompts, step_members, value_at
 from workrail_lint.systems.workrail.rules.rule_needs import REFS
 
 SUBAGENTS = "wr.features.subagent_guidance"
@@ -117,207 +113,6 @@ class FeatureOrder(WorkflowRule):
 
 # Why a feature is needed: the place, and the clause of the message that says so.
 Evidence = tuple[str, str]
-
-
-_DELEGATING = (
-    Search(
-        ("spawn", "launch", "dispatch"),
-        r"\b(?:spawn|launch|dispatch)(?:ing)?\s+(?:[\w-]+\s+){0,4}?(?:executors?|sub-?agents?|agents?|helpers?)\b",
-    ),
-    Search(("workrail executor",), r"\bworkrail executors?\b"),
-    Search(("delegat",), r"\bdelegat(?:e|ed|ing)\s+(?:\w+\s+){0,3}?to\b"),
-    Search(
-        ("subagent", "sub-agent"),
-        r"\b(?:use|using|ask|contact|call|invoke|run)\s+(?:\w+\s+){0,2}?sub-?agents?\b",
-        before=32,
-    ),
-)
-
-
-def _evidence(workflow: WorkflowContext, *searches: Search) -> Evidence | None:
-    texts = delivered(workflow)
-    hits = (hit for search in searches for hit in prompts(workflow).hits(search))
-    hit = next((hit for hit in hits if not texts.passage(hit.step, hit.text).is_negated(hit.start, hit.end)), None)
-    if hit is None:
-        return None
-    return hit.text.pointer, f"{label(hit.step)}: the prompt mentions {excerpt(hit.phrase)}"
-
-
-class _MissingFeature(WorkflowRule):
-    """A text or a step that needs a feature that is not declared."""
-
-    feature: str
-    default_on = False  # in real workflows the mention is rarely a reason to declare the feature
-    severity = Severity.INFO
-    origin = "spec"
-    fix = "Add the feature, if a step has `promptBlocks`."
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        # Features of a routine are not passed on with its steps.
-        known = self.feature in workflow.catalog.features and not workflow.is_routine
-        return known and self.feature not in workflow.model.features
-
-    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
-        raise NotImplementedError
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        evidence = self.evidence(workflow)
-        if evidence is None:
-            return
-        pointer, clause = evidence
-        reached = bool(in_blocks(workflow))
-        how = "declare it" if reached else "declare it, and use promptBlocks so that it takes effect"
-        report(
-            pointer,
-            f"{clause}, but the feature {self.feature} is not declared; {how}",
-            fix=self._added(workflow) if reached else None,
-        )
-
-    def _added(self, workflow: WorkflowContext) -> Fix | None:
-        authored = authored_features(workflow)
-        if authored is None:
-            return unsafe("declare the feature", Insert("", "features", None, [self.feature]))
-        if not isinstance(authored, list) or not all(isinstance(item, str) for item in authored):
-            return None
-        index = next((at for at, item in enumerate(authored) if str(item) > self.feature), len(authored))
-        return unsafe("declare the feature", Insert("/features", None, index, self.feature))
-
-
-class FeatureMissingSubagent(_MissingFeature):
-    code = "FT004"
-    name = "feature-missing-subagent"
-    summary = "The workflow delegates work, but the feature with guidance for subagents is not declared."
-    why = "Without the guidance agents let subagents decide, or accept their results unchecked."
-    feature = SUBAGENTS
-
-    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
-        for step in workflow.all_steps:
-            if step.kind == "parallel":
-                return step.pointer, f"{label(step)}: a parallel step delegates work"
-        if workflow.model.extension_points:
-            return "/extensionPoints", "extension points delegate work to other routines"
-        return _evidence(workflow, *_DELEGATING)
-
-    def examples(self) -> Iterable[Example]:
-        text = "Spawn two WorkRail Executors in parallel and merge their reports."
-        good = blocks(SUBAGENTS, procedure=[text])
-        yield Example(blocks(procedure=[text]), good, {**blocks(procedure=[text]), "features": [SUBAGENTS]})
-        yield Example(samples.workflow(samples.step(), samples.parallel()), good)
-
-
-_MEMORY_TOOLS = Search(
-    ("mcp_memory", "memory"),
-    r"\bmcp_memory_\w+|\bmemory_(?:query|store|recall|search|save|write|read|get|list|add|briefing)\w*"
-    r"|\bmemory (?:tools?|servers?|mcp)\b",
-)
-
-
-class FeatureMissingMemory(_MissingFeature):
-    code = "FT005"
-    name = "feature-missing-memory"
-    summary = "A prompt mentions memory tools, but the feature with guidance for memory is not declared."
-    why = "Without it an agent that has no memory tools stops or improvises instead of continuing without them."
-    feature = MEMORY
-
-    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
-        evidence = _evidence(workflow, _MEMORY_TOOLS)
-        if evidence and any(use.kind == "ref" and ".memory_" in use.id for use in workflow.builtin_uses):
-            return None  # the same guidance, included by name
-        return evidence
-
-    def examples(self) -> Iterable[Example]:
-        text = "Call memory_query for earlier findings."
-        good = blocks(MEMORY, procedure=[text])
-        yield Example(blocks(procedure=[text]), good, {**blocks(procedure=[text]), "features": [MEMORY]})
-
-
-_WEB = (
-    Search(("search", "brows"), r"\b(?:search(?:ing)?|browse|browsing) (?:the )?(?:web|internet)\b"),
-    Search(("web",), r"\bweb[- ]?(?:search|browsing|fetch)\w*"),
-)
-
-
-class FeatureMissingCapabilities(_MissingFeature):
-    code = "FT006"
-    name = "feature-missing-capabilities"
-    summary = "A prompt needs web access or delegation, but the feature for capabilities is not declared."
-    why = "Not every agent can browse or delegate. With the feature it probes first and reports what it can't do."
-    feature = CAPABILITIES
-
-    def evidence(self, workflow: WorkflowContext) -> Evidence | None:
-        return _evidence(workflow, *_WEB, *_DELEGATING)
-
-    def examples(self) -> Iterable[Example]:
-        text = "Search the web for known causes."
-        good = blocks(CAPABILITIES, procedure=[text])
-        yield Example(blocks(procedure=[text]), good, {**blocks(procedure=[text]), "features": [CAPABILITIES]})
-
-
-_SHORT_LINE = 20
-
-
-class FeatureDuplicatedText(WorkflowRule):
-    code = "FT007"
-    name = "feature-duplicated-text"
-    severity = Severity.INFO
-    origin = "spec"
-    default_on = False
-    summary = "A step or `metaGuidance` repeats a line that a declared feature adds."
-    why = "The agent reads it twice, and the copy goes stale when the catalog changes."
-    needs = frozenset({"features"})
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return bool(workflow.model.features)
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        raw = workflow.document.text
-        lines = {
-            line: feature
-            for feature in workflow.model.features
-            for line, stretch in _lines_of(feature, workflow.catalog)
-            if stretch in raw
-        }
-        for text in self._delivered_texts(workflow) if lines else ():
-            for line, feature in lines.items():
-                if line in text.text:
-                    report(
-                        text.pointer, f"feature {quoted(feature)} already adds the line {excerpt(line)}; remove it here"
-                    )
-                    break
-
-    @staticmethod
-    def _delivered_texts(workflow: WorkflowContext) -> Iterator[Text]:
-        yield from (text for text in workflow.top_texts if text.field == "metaGuidance")
-        for step in workflow.all_steps:
-            yield from step.prompt_texts
-            yield from (text for text in step.texts if text.field == "guidance")
-
-    def examples(self) -> Iterable[Example]:
-        line = "Write down which path was taken or skipped, and the reason."
-        yield Example(blocks(CAPABILITIES, procedure=[line]), blocks(CAPABILITIES))
-
-
-def _plain_stretch(line: str) -> str:
-    """Return a part of a line that is the same in JSON, so that the raw document can be searched for it."""
-    return max(re.split(r'["\\\\]|[^ -~]', line), key=len)
-
-
-@lru_cache(maxsize=64)
-def _lines_of(feature: str, catalog: Catalog) -> tuple[tuple[str, str], ...]:
-    """Return the lines a feature injects, each with the part of it to search for."""
-    return tuple((line, _plain_stretch(line)) for line in _injected(feature, catalog))
-
-
-def _injected(feature: str, catalog: Catalog) -> Iterator[str]:
-    entry = catalog.features.get(feature)
-    for section in LIST_SECTIONS if entry else ():
-        for value in getattr(entry, section):
-            parts = value if isinstance(value, list) else [{"text": value}]
-            for part in parts:
-                ref = catalog.refs.get(part.get("refId", ""))
-                text = ref.text if ref is not None else part.get("text", "")
-                stripped = (js.trim(line).removeprefix("- ") for line in text.split("\n"))
-                yield from (line for line in stripped if len(line) >= _SHORT_LINE)
 
 
 _REF_NAME = Search(("wr.refs.",), r"(?<!\{\{)\bwr\.refs\.[a-z][a-z0-9_]*")

@@ -125,8 +125,11 @@ class FunctionDuplicate(_DefinitionRule):
     name = "function-duplicate"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A function is defined twice in one list."
-    why = "Calls use the last definition of a name; the earlier one is never used."
+    summary = "A function is defined twice in one list, or declares a parameter twice."
+    why = (
+        "Calls use the last definition of a name; the earlier one is never used. Of a repeated parameter only the "
+        "first entry defines type and values."
+    )
 
     def check_scope(self, scope: Sequence[FunctionDefinition], report: Report) -> None:
         seen: set[str] = set()
@@ -137,26 +140,7 @@ class FunctionDuplicate(_DefinitionRule):
                     f"duplicate function {quoted(definition.name)}; this definition replaces the one above",
                 )
             seen.add(definition.name)
-
-    def examples(self) -> Iterable[Example]:
-        called = step(functionCalls=[{"name": "rank", "args": {}}])
-        again = _function(definition="Sort by cost.")
-        yield Example(
-            workflow(called, functionDefinitions=[_function(), again]),
-            workflow(called, functionDefinitions=[_function()]),
-        )
-
-
-class FunctionParameterDuplicate(_DefinitionRule):
-    code = "FN007"
-    name = "function-parameter-duplicate"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A function declares a parameter twice."
-    why = (
-        "Each entry can make the parameter required, but only the first one defines the type and the allowed values, "
-        "so the two may contradict each other silently."
-    )
+            self.check_definition(definition, report)
 
     def check_definition(self, definition: FunctionDefinition, report: Report) -> None:
         seen: set[str] = set()
@@ -165,10 +149,17 @@ class FunctionParameterDuplicate(_DefinitionRule):
                 report(
                     parameter.at("name"),
                     f"function {quoted(definition.name)} declares parameter {quoted(parameter.name)} twice; remove one",
+                    severity=Severity.ERROR,
                 )
             seen.add(parameter.name)
 
     def examples(self) -> Iterable[Example]:
+        called = step(functionCalls=[{"name": "rank", "args": {}}])
+        again = _function(definition="Sort by cost.")
+        yield Example(
+            workflow(called, functionDefinitions=[_function(), again]),
+            workflow(called, functionDefinitions=[_function()]),
+        )
         yield Example(
             _calling(_function(_parameter(), _parameter(kind="string")), limit=3),
             _calling(_function(_parameter(), _parameter("order", "string")), limit=3),

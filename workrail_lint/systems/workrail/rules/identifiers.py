@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, mentions
+from workrail_lint.systems.workrail.rules.prose import author_text, label, mentions
 from workrail_lint.systems.workrail.rules.rule_needs import (
     PLAIN_ID,
     RESERVED_ID,
@@ -169,10 +169,8 @@ def _report_rename(workflow: WorkflowContext, report: Report, message: str, sugg
     if suggestion is None:
         report("/id", message)
         return
-    texts = [*workflow.top_texts, *(text for each in workflow.all_steps for text in each.texts)]
     # A text that names the workflow would name one that is gone, and a workflow for tests is known by its id.
-    is_named = any(mentions(text.text, workflow.id) for text in texts)
-    keeps = is_named or identity.is_test(workflow.id)
+    keeps = mentions(author_text(workflow), workflow.id) or identity.is_test(workflow.id)
     fix = None if keeps else unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
     report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
 
@@ -235,8 +233,11 @@ class IdDuplicate(WorkflowRule):
     name = "id-duplicate"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "Two steps, or two fragments of a step, have the same id; steps that the compiler generates count too."
-    why = "The engine finds steps, their notes and their progress by id, so the second one can't be reached."
+    summary = "Two steps, fragments, references, assessments, dimensions or slots have the same id."
+    why = (
+        "The engine finds each of them by its id, so the second one can't be reached. Steps that the compiler "
+        "generates count too."
+    )
 
     def examples(self) -> Iterator[Example]:
         audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
@@ -250,6 +251,26 @@ class IdDuplicate(WorkflowRule):
             workflow(step(promptFragments=[first, {**second, "id": "deep"}])),
             workflow(step(promptFragments=[first, second])),
         )
+
+        def naming(*ids: str) -> dict[str, Any]:
+            shared = {"title": "Guide", "source": "docs/a.md", "purpose": "How to write.", "authoritative": False}
+            return workflow(references=[{"id": ident, **shared} for ident in ids])
+
+        yield Example(naming("api", "api"), naming("api", "api-v2"))
+
+        def rating(*ids: str) -> dict[str, Any]:
+            dimension = {"id": "depth", "purpose": "How deep it went.", "levels": ["low", "high"]}
+            declared = [{"id": ident, "purpose": "How good it is.", "dimensions": [dimension]} for ident in ids]
+            return workflow(step(assessmentRefs=[*dict.fromkeys(ids)]), assessments=declared)
+
+        yield Example(rating("quality", "quality"), rating("quality", "style"))
+
+        def filling(*slots: str) -> dict[str, Any]:
+            points = [{"slotId": slot, "purpose": "What to run.", "default": "routine-check"} for slot in slots]
+            tokens = " and ".join(f"{{{{wr.bindings.{slot}}}}}" for slot in dict.fromkeys(slots))
+            return workflow(step(prompt=f"Run {tokens}."), extensionPoints=points)
+
+        yield Example(filling("checker", "checker"), filling("checker", "inspector"))
 
 
 class ExpandedIdTooLong(WorkflowRule):

@@ -18,7 +18,7 @@ from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.documents.json_format import formatted, layout_problem
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.documents.operations import Remove, Replace, Respell
-from workrail_lint.findings import Fix, Safety, Severity, safe, unsafe
+from workrail_lint.findings import Fix, Safety, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compat.normalize import CODES
@@ -27,7 +27,6 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import author_text, label, step_members
 from workrail_lint.systems.workrail.rules.rule_needs import (
-    CARRIAGE_RETURN,
     DELIVERED,
     DESIGN_FORM,
     NO_ABOUT,
@@ -103,84 +102,22 @@ class ShadowAttemptReserved(WorkflowRule):
 # ------------------------------------------------------------------------------------------------ the file
 
 
-class FileNameMismatch(WorkflowRule):
-    code = "LC003"
-    name = "file-name-mismatch"
-    severity = Severity.INFO
-    origin = "doc"
-    summary = "The file's name does not follow from the workflow's id, or does not end with `.json`."
-    why = "People look for a workflow under its id, and the engine reads only files that end with `.json`."
-    default_on = False
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        self._file_name_mismatch(workflow, report)
-        self._file_extension(workflow, report)
-
-    @staticmethod
-    def _bare(name: str) -> str:
-        """Return a name without what may differ between file names and ids: separators, and the word workflow."""
-        low = name.lower()
-        bare = low if low.isalnum() else "".join(filter(str.isalnum, low))
-        return bare.removesuffix("workflow").removeprefix("workflow") or bare
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(id="demo.review"), workflow(id="demo.sample"), path="workflows/sample.json")
-        yield Example(
-            workflow(), workflow(), path="workflows/example.workflow", options={"good_path": "workflows/example.json"}
-        )
-
-    def _file_name_mismatch(self, workflow: WorkflowContext, report: Report) -> None:
-        parsed = identity.parse(workflow.id)
-        stem = identity.plain_stem(workflow.path)
-        if parsed is None or not stem or not _is_file(workflow.path):
-            return
-        names = {workflow.id, parsed.name, parsed.name.removeprefix("routine-")}
-        if self._bare(stem) not in {self._bare(name) for name in names}:
-            report("/id", f"file name {quoted(stem)} does not match the workflow id {quoted(workflow.id)}")
-
-    def _file_extension(self, workflow: WorkflowContext, report: Report) -> None:
-        if _is_file(workflow.path) and not workflow.path.endswith(".json"):
-            name = workflow.path.replace("\\", "/").rpartition("/")[2]
-            report("", f"file {quoted(name)} is not discovered; rename it so that it ends in .json")
-
-
-def _is_file(path: str) -> bool:
-    """Return whether a path is that of a file, not of standard input or another text."""
-    return path not in ("", "-") and not path.startswith("<")
-
-
 # ------------------------------------------------------------------------------------------- spec versions
 
 
-class SpecVersionStale(WorkflowRule):
-    code = "LC006"
-    name = "spec-version-stale"
-    severity = Severity.INFO
-    origin = "engine-warn"
-    summary = "The workflow was last validated against an older version of the authoring rules."
-    why = "Rules were added since then; the engine lists such a workflow as probably stale."
-    needs = frozenset({OTHER_SPEC_VERSION})
-    bad = {"validatedAgainstSpecVersion": 1}
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        validated, current = _spec_versions(workflow)
-        if validated is not None and validated < current:
-            report(
-                "/validatedAgainstSpecVersion",
-                f"validated against version {js.text(validated)} of the authoring rules; the current version is "
-                f"{current}",
-            )
-
-
-class SpecVersionFuture(WorkflowRule):
+class SpecVersionOther(WorkflowRule):
     code = "LC008"
-    name = "spec-version-future"
+    name = "spec-version-other"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The workflow names a version of the authoring rules that does not exist yet."
-    why = "Either the number is wrong, or the catalog is too old to check the workflow."
+    summary = "The workflow was validated against another version of the authoring rules than the current one."
+    why = (
+        "Rules were added since an older version; the engine lists such a workflow as probably stale, which is info. "
+        "Of a version that does not exist yet, the number is wrong, or the catalog is too old to check the workflow."
+    )
     needs = frozenset({OTHER_SPEC_VERSION})
-    bad = {"validatedAgainstSpecVersion": 99}
+    bad: ClassVar[Any] = ({"validatedAgainstSpecVersion": 99}, {"validatedAgainstSpecVersion": 1})
+    good: ClassVar[Any] = ({}, {})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         validated, current = _spec_versions(workflow)
@@ -188,6 +125,13 @@ class SpecVersionFuture(WorkflowRule):
             report(
                 "/validatedAgainstSpecVersion",
                 f"unknown version {js.text(validated)} of the authoring rules; the current version is {current}",
+            )
+        elif validated is not None and validated < current:
+            report(
+                "/validatedAgainstSpecVersion",
+                f"validated against version {js.text(validated)} of the authoring rules; the current version is "
+                f"{current}",
+                severity=Severity.INFO,
             )
 
 
@@ -303,9 +247,6 @@ def _is_user_facing(workflow: WorkflowContext) -> bool:
 
 # ----------------------------------------------------------------------------------------------- metrics
 
-_SHAS = "metrics_commit_shas"
-_OUTCOME = "metrics_outcome"
-
 
 class MetricsProfileMissing(WorkflowRule):
     code = "LC009"
@@ -376,57 +317,6 @@ def _deliveries() -> re.Pattern[str]:
     )
 
 
-class MetricsReportUnclear(WorkflowRule):
-    code = "LC010"
-    name = "metrics-report-unclear"
-    severity = Severity.INFO
-    origin = "spec"
-    summary = "A prompt asks for a part of a metrics key, or for the outcome before the end."
-    why = "The engine's statistics leave out what is not reported under its whole key at the end."
-    default_on = False
-    words = (_SHAS, _OUTCOME)
-    bad: ClassVar[Any] = (
-        {"metricsProfile": "coding", "steps": [{"prompt": "Report the commit in metrics_commit_shas."}]},
-    )
-    good: ClassVar[Any] = (
-        {
-            "metricsProfile": "coding",
-            "steps": [{"prompt": "Report the full list of commits so far in metrics_commit_shas."}],
-        },
-    )
-
-    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
-        if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
-            report(
-                text.pointer,
-                f"{label(step)} does not ask for the complete list in {_SHAS}, and each report replaces the one "
-                "before it; ask for all commits so far",
-            )
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        top = step.around or step
-        if not any(later.index > top.index and "runCondition" not in later for later in workflow.steps):
-            return
-        for text in step.prompt_texts:
-            if _OUTCOME in text.text:
-                report(text.pointer, f"{label(step)} asks for {_OUTCOME}, but other steps follow; ask in the last one")
-
-    def examples(self) -> Iterator[Example]:
-        yield from super().examples()
-        asking, last = step(prompt="Set metrics_outcome to how it went."), step("wrap-up", "Sum up the work.")
-        yield Example(
-            workflow(asking, last, metricsProfile="research"),
-            workflow({**last, "id": "look"}, asking, metricsProfile="research"),
-        )
-
-
-@cache
-def _wholeness() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:full|whole|entire|complete|cumulative|accumulat\w+|all|every|so far|append\w*)\b", re.IGNORECASE
-    )
-
-
 class ModelIdHardcoded(WorkflowRule):
     code = "LC012"
     name = "model-id-hardcoded"
@@ -477,38 +367,12 @@ def _models() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w./-])(?:{'|'.join(families)})(?:[\w.:-]*\w)?", re.IGNORECASE)
 
 
-class LineEndings(WorkflowRule):
-    code = "LC018"
-    name = "line-endings"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "Lines end with CR LF or CR instead of LF, or with a mixture."
-    why = "If an editor converts the line endings, every line changes, and a one-word edit looks like a rewrite."
-    fix = "End every line with LF."
-    fix_safety = "safe"
-    needs = frozenset({CARRIAGE_RETURN})
-
-    def applies(self, workflow: WorkflowContext) -> bool:
-        return "\r" in workflow.document.text
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        text = workflow.document.text
-        pairs, feeds, returns = text.count("\r\n"), text.count("\n"), text.count("\r")
-        kind = "CR LF" if pairs == feeds == returns else "CR" if not feeds else "a mixture of CR and LF"
-        # JSON strings contain no raw line breaks, so all of them are between values.
-        plain = text.replace("\r\n", "\n").replace("\r", "\n")
-        report("", f"lines end with {kind} instead of LF", fix=safe("end lines with LF", Respell(0, len(text), plain)))
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(_text().replace("\n", "\r\n"), _text(), _text())
-
-
 class FormatNoncanonical(WorkflowRule):
     code = "LC019"
     name = "format-noncanonical"
     severity = Severity.INFO
     origin = "product"
-    summary = "The file is not formatted with two spaces per level, one item per line and a final newline."
+    summary = "The file is not formatted with two spaces per level, one item per line, LF and a final newline."
     why = (
         "A single format keeps diffs small and reviews about content. Short lists and objects may stay on one line; "
         "the order of fields, escapes and numbers is not changed."
@@ -521,11 +385,24 @@ class FormatNoncanonical(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         text = workflow.document.text
+        if "\r" in text:
+            workflow.document.is_laid_out = False
+            self._check_line_ends(text, report)
+            return
         line = None if self._is_as_written(workflow.document) else layout_problem(text)
-        workflow.document.is_laid_out = line is None and "\r" not in text
+        workflow.document.is_laid_out = line is None
         if line is not None:
             fix = Fix("format the file", Safety.SAFE, lambda: (Respell(0, len(text), formatted(text)),))
             report("", self._message(text, line), fix=fix)
+
+    @staticmethod
+    def _check_line_ends(text: str, report: Report) -> None:
+        pairs, feeds, returns = text.count("\r\n"), text.count("\n"), text.count("\r")
+        kind = "CR LF" if pairs == feeds == returns else "CR" if not feeds else "a mixture of CR and LF"
+        # JSON strings contain no raw line breaks, so all of them are between values.
+        plain = text.replace("\r\n", "\n").replace("\r", "\n")
+        fix = Fix("end lines with LF", Safety.SAFE, lambda: (Respell(0, len(text), formatted(plain)),))
+        report("", f"lines end with {kind} instead of LF", fix=fix)
 
     def _is_as_written(self, document: JsonDocument) -> bool:
         """Return whether the file is exactly what an encoder writes. Importing one pays off only for many files."""
@@ -595,3 +472,18 @@ class ReviewWithoutVerdict(WorkflowRule):
     def examples(self) -> Iterator[Example]:
         judged = step(prompt="Submit a wr.review_verdict artifact.", outputContract={"contractRef": VERDICT})
         yield Example(workflow(metricsProfile="review"), workflow(judged, metricsProfile="review"))
+
+
+class EngineVersionNeeded(WorkflowRule):
+    code = "LC062"
+    name = "engine-version-needed"
+    severity = Severity.ERROR
+    origin = "schema / struct"
+    summary = "A workflow uses what the engine version that the project targets does not have."
+    why = (
+        "That release rejects the workflow. Write it without the newer part, or raise `engine-version` to the release "
+        "that brings it. `workrail-lint engine diff A B` lists what changed in between."
+    )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(metricsProfile="coding"), workflow(), options={"engine_version": "3.60"})

@@ -271,25 +271,6 @@ class LoopCountAdjusted(LoopRule):
             )
 
 
-class LoopVariableName(LoopRule):
-    code = "LP017"
-    name = "loop-variable-name"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "The name of a loop variable is not an identifier."
-    why = (
-        "Prompts use the variable as `{{name}}`, which allows only letters, digits and underscores, not starting with "
-        "a digit. The engine rejects any other name."
-    )
-    describes = tuple(("LoopConfig", "pattern", member) for member in ("iterationVar", "itemVar", "indexVar"))
-    bad = {"loop": {"type": "forEach", "maxIterations": 2, "items": "files", "itemVar": "1st"}}
-    good = {"loop": {"type": "forEach", "maxIterations": 2, "items": "files", "itemVar": "first"}}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        value = shown(violation.value)
-        return Description(f"{place.path} must be an identifier (letters, digits and _), not {value}")
-
-
 class LoopMemberIgnored(LoopRule):
     code = "LP030"
     name = "loop-member-ignored"
@@ -517,30 +498,3 @@ class LoopGuardExceeded(LoopRule):
 def _may_idle(loop: LoopStep, workflow: WorkflowContext) -> bool:
     """Return whether an iteration may pass without a step."""
     return all(inner.is_conditional for inner in workflow.body_of(loop))
-
-
-class LoopRefBodyMany(LoopRule):
-    code = "LP041"
-    name = "loop-ref-body-many"
-    severity = Severity.INFO
-    origin = "engine-warn"
-    summary = "A `for` loop whose body is a top-level step runs more than three times."
-    why = (
-        "Such a body is one step with one prompt for all iterations. If the iterations have different purposes, "
-        "separate steps with a `runCondition` each make that visible."
-    )
-    bad = {
-        "steps": [{}, {"loop": {"type": "for", "count": 8, "maxIterations": 8}, "body": "inspect"}, {"id": "inspect"}]
-    }
-    good = {
-        "steps": [{}, {"loop": {"type": "for", "count": 3, "maxIterations": 3}, "body": "inspect"}, {"id": "inspect"}]
-    }
-
-    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
-        count = number_of_rounds(loop)
-        if loop.body_id is not None and loop.loop.type == "for" and count is not None and count > 3:
-            report(
-                loop.at("loop", "count"),
-                f"loop {quoted(loop.id)}: the agent gets the same prompt {js.number_text(count)} times; if the "
-                "iterations differ, use a body of steps with a runCondition each",
-            )

@@ -31,7 +31,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     variables,
 )
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
-from workrail_lint.systems.workrail.rules.variable_verdicts import in_words
+from workrail_lint.systems.workrail.rules.verdicts import in_words
 
 _OTHER_CHECKS = ("outputContract", "assessmentRefs", "validationCriteria", "runCondition")
 _AGAIN = {"var": "openFindings", "gt": 0}
@@ -69,7 +69,7 @@ class LoopContextControlled(LoopRule):
     def _fix(self, loop: LoopStep, member: str, workflow: WorkflowContext) -> Fix | None:
         body = workflow.body_of(loop)
         # On any step but the last, a stop would skip the steps after it.
-        if not body or body[-1].kind != "standard" or body[-1].calls_template:
+        if not loop.id or not body or body[-1].kind != "standard" or body[-1].calls_template:
             return None
         # A contract replaces every other check, and a step that may be skipped can't decide every iteration.
         if any(body[-1].raw.get(member) for member in _OTHER_CHECKS):
@@ -218,7 +218,8 @@ class LoopSourceLoopIdMismatch(LoopRule):
     summary = "The `conditionSource` of a loop has no `loopId`, or one that is not the loop's id."
     why = (
         "A decision applies to the loop it names, by the id of the loop step. If a prompt tells the agent another id, "
-        "its decisions are rejected. As long as no prompt does, and on the public engine, it is only advice."
+        "its decisions are rejected, and the loop runs to its limit; the public engine ignored such decisions until it "
+        "stopped reading `loopId`. As long as no prompt names the other id, it is only advice."
     )
     fix = "Set `loopId` to the loop's id."
 
@@ -239,11 +240,17 @@ class LoopSourceLoopIdMismatch(LoopRule):
             return
         other = written.loop_id
         using = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt_text, other)), None)
-        also = f", also in the prompt of step {quoted(using.id)}" if using else ""
+        if using is None:
+            message = f"loopId of conditionSource is {quoted(other)}; use {quoted(loop.id)}"
+        else:
+            message = (
+                f"the id of the loop is not {quoted(other)}, as conditionSource and the prompt of step "
+                f"{quoted(using.id)} say; use {quoted(loop.id)} here, and leave loopId out of the prompt"
+            )
         report(
             written.at("loopId"),
-            f"loop {quoted(loop.id)}: loopId of conditionSource is {quoted(other)}; use {quoted(loop.id)}{also}",
-            severity=Severity.WARNING if using and not workflow.engine else Severity.INFO,
+            f"loop {quoted(loop.id)}: {message}",
+            severity=Severity.WARNING if using else Severity.INFO,
             fix=unsafe(title, Replace(written.at("loopId"), loop.id)),
         )
 

@@ -40,6 +40,10 @@ class LoopTextRule(WorkflowRule):
     needs = frozenset({"loop", "body", "outputContract"})
 
 
+# Another rule reports a decision that the contract rejects.
+_OTHER_DECISION = Pattern(r"[\"'`]decision[\"'`]\s*:\s*[\"'`](?!continue|stop)[a-z_-]+[\"'`]")
+
+
 class LoopDecisionOneSided(LoopTextRule):
     code = "LP028"
     name = "loop-decision-one-sided"
@@ -56,6 +60,8 @@ class LoopDecisionOneSided(LoopTextRule):
         if not texts:
             return
         lowered = "\n".join(text.text for text in texts).lower()
+        if _OTHER_DECISION.search(lowered):
+            return
         mentioned = [side for side, stem in _STEMS.items() if stem in lowered]
         if len(mentioned) == 1 and "{{wr." not in lowered:
             missing = "stop" if mentioned == ["continue"] else "continue"

@@ -97,12 +97,14 @@ class ExampleViolatesContract(WorkflowRule):
                 f"requires {quoted(required.artifact_kind)}; use that",
                 severity=Severity.ERROR,
             )
-        elif kind.startswith("wr.") and (near := nearest(kind, _packs(workflow.catalog))) is not None:
-            report(
-                passage.text.pointer,
-                f"{label(passage.step)}: the engine knows no artifact of the kind {quoted(kind)}; did you mean "
-                f"{quoted(near)}?",
-            )
+        elif kind.startswith("wr."):
+            near = nearest(kind, _packs(workflow.catalog)) or (required.artifact_kind if required is not None else None)
+            if near is not None:
+                report(
+                    passage.text.pointer,
+                    f"{label(passage.step)}: the engine knows no artifact of the kind {quoted(kind)}; did you mean "
+                    f"{quoted(near)}?",
+                )
 
     def _sketched_artifacts(self, passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
         """Yield the objects with a kind that are like JSON, or a line for each member, outside what was read."""
@@ -270,6 +272,14 @@ _BETWEEN_VALUES = Pattern(
 )
 _FIELD = Pattern(r"[A-Za-z_]\w*(?:[.\[]\S*)?")
 _GIVEN_WORD = Pattern(r"[`'\"*]{0,2}\s*(?:is set to|set to|to|is|=|:|must be|should be)\s*[`'\"*]{0,2}([a-z][a-z_]*)")
+_MEMBER_VALUE = Pattern(r"[\"'`]\s?:\s?[\"'`]([A-Za-z][\w-]*)[\"'`](?!\s*(?:[|/,]|or\b))")  # "verdict": "clean"
+# "`clean` or `minor` as the verdict".
+_BEFORE_FIELD = 200
+_QUOTED_VALUE = Pattern(r"[`\"']([a-z][\w-]*)[`\"']")
+_VALUES_BEFORE = Pattern(
+    r"[`\"'][a-z][\w-]*[`\"'](?:(?:,? or |, | / | \| )[`\"'][a-z][\w-]*[`\"'])*,? (?:as|for) (?:the |its |your )?"
+    r"(?:\w+ )?[`\"']?$"
+)
 # Only with one of these a number is the value, and not how many there are.
 _SCALE = Pattern(r"\b(?:between|from|0\.\d+|0-1|0-100|percent\w*|score)\b|%")
 
@@ -341,7 +351,10 @@ class ContractProseMismatch(WorkflowRule):
             if passage.is_fenced(start) or passage.is_negated(start, end) or opening_brace(text, start) >= 0:
                 continue
             statement = read_domain(text, start, end, lambda: None)
-            if statement is not None:
+            if (member := _MEMBER_VALUE.match(text, end)) is not None:
+                if member[1] not in allowed:
+                    yield member[1]
+            elif statement is not None:
                 if statement.kind == NUMBER and _SCALE.search(text, end, passage.sentence(start, end)[1]):
                     yield "a number"
                 is_marked = text[end : end + 1] in ("`", '"', "'")
@@ -349,6 +362,8 @@ class ContractProseMismatch(WorkflowRule):
                     is_known = is_marked or statement.kind == ONE_OF or value in elsewhere or len(statement.values) > 1
                     if isinstance(value, str) and value not in allowed and is_known and _OPTION.fullmatch(value):
                         yield value
+            elif (before := _VALUES_BEFORE.search(text, max(0, start - _BEFORE_FIELD), start)) is not None:
+                yield from (value for value in _QUOTED_VALUE.findall(before[0]) if value not in allowed)
             elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] in elsewhere and bare[1] not in allowed:
                 yield bare[1]
 
@@ -480,21 +495,32 @@ class ContractPackMismatch(WorkflowRule):
     name = "contract-pack-mismatch"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt asks for a different artifact than the one its step requires."
-    why = "The agent submits what the prompt asks for, and the engine blocks because the required artifact is missing."
-    needs = frozenset({"outputContract"})
-    bad = {
-        "prompt": "Emit a wr.coding_handoff artifact for the next session.",
-        "outputContract": {"contractRef": "wr.contracts.shaping_handoff"},
-    }
-    good = {
-        "prompt": "Emit a wr.shaping_handoff artifact for the next session.",
-        "outputContract": {"contractRef": "wr.contracts.shaping_handoff"},
-    }
+    summary = "A prompt asks for a different artifact than the one its step requires, or the step requires none."
+    why = (
+        "The agent submits what the prompt asks for, and the engine blocks because the required artifact is missing. "
+        "Without an `outputContract` it continues also without the artifact, or with a wrong one."
+    )
+    words = (IN_PROMPTS, *_KIND.words)
+    bad = (
+        {
+            "prompt": "Emit a wr.coding_handoff artifact for the next session.",
+            "outputContract": {"contractRef": "wr.contracts.shaping_handoff"},
+        },
+        {"prompt": "Emit a wr.coding_handoff artifact for the next session."},
+    )
+    good = (
+        {
+            "prompt": "Emit a wr.shaping_handoff artifact for the next session.",
+            "outputContract": {"contractRef": "wr.contracts.shaping_handoff"},
+        },
+        {"prompt": "Read the wr.coding_handoff artifact of the last session."},
+    )
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         pack = _required_pack(step, workflow)
         if pack is None:
+            if step.kind == "standard" and "outputContract" not in step and not step.calls_template:
+                self._check_unchecked(step, workflow, report)
             return
         kinds = _kinds(step, workflow)
         others = [kind for kind, is_asked_for in kinds.items() if is_asked_for]
@@ -511,6 +537,23 @@ class ContractPackMismatch(WorkflowRule):
                 step.at("outputContract", "contractRef"),
                 f"{label(step)} requires {pack.artifact_kind}, but its prompt asks for {listed(others)}; correct one "
                 "of them",
+            )
+
+    @staticmethod
+    def _check_unchecked(step: StandardStep, workflow: WorkflowContext, report: Report) -> None:
+        """Report an artifact that the prompt asks for and the engine does not check."""
+        packs = _packs(workflow.catalog)
+        if not any(kind in text.text for text in step.prompt_texts if "wr." in text.text for kind in packs):
+            return
+        kinds = [kind for kind, is_asked_for in _kinds(step, workflow).items() if is_asked_for]
+        # The decisions of loops and assessments have rules of their own.
+        kinds = [kind for kind in kinds if kind not in (_ASSESSMENT_KIND, "wr.loop_control")]
+        if len(kinds) == 1:
+            shape = f'{{"contractRef": "{packs[kinds[0]].id}"}}'
+            report(
+                step.pointer,
+                f"{label(step)}: the prompt asks for {kinds[0]}, but the step has no `outputContract`, so the engine "
+                f"continues without it; write {shape} there",
             )
 
     @staticmethod
@@ -574,6 +617,12 @@ def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:
     return pack if pack is not None and _requires(step, pack) else None
 
 
+def _object_start(text: str, at: int) -> int:
+    """Return where the object begins whose kind is named at a position; the position itself if there is none."""
+    brace = opening_brace(text, at) if text[max(0, at - 10) : at].rstrip("\"'` ").endswith(":") else -1
+    return brace if brace >= 0 else at
+
+
 def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
     """Return the artifact kinds that the prompt of a step names, and whether it asks for them."""
     kinds: dict[str, bool] = {}
@@ -587,108 +636,8 @@ def _kinds(step: Step, workflow: WorkflowContext) -> dict[str, bool]:
             kind = f"wr.{match[2]}"
             if kind in packs:
                 asked = not passage.is_negated(match.start(), match.end()) and (
-                    passage.is_fenced(match.start()) or _PRODUCE.search(passage.before(match.start())) is not None
+                    passage.is_fenced(match.start())
+                    or _PRODUCE.search(passage.before(_object_start(passage.low, match.start()))) is not None
                 )
                 kinds[kind] = kinds.get(kind, False) or asked
     return kinds
-
-
-# ------------------------------------------------------------------------------------------- assessments
-
-_DIMENSION = Search(
-    ("dimension",),
-    r"\bdimensions?:? [`'\"]([a-z][\w-]{1,63})[`'\"]((?:,? (?:and |or )?[`'\"][a-z][\w-]{1,63}[`'\"]){0,20})"
-    r"|[`'\"]([a-z][\w-]{1,63})[`'\"] dimension\b",
-    before=70,
-)
-# A name of several words beside a level: "ticket_coverage low", "`ticket-coverage` is low", "ticket_coverage = low".
-_RATED = Pattern(
-    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(?:is |at |=|:|rated "
-    r"|scores )?\s*[`'\"]?([A-Za-z]+)\b"
-)
-_QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
-
-
-class AssessmentDimensionUnknown(WorkflowRule):
-    code = "CT015"
-    name = "assessment-dimension-unknown"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "A prompt names a dimension that the assessment does not have."
-    why = "The engine rejects an assessment with an unknown dimension, so an agent that follows the prompt is blocked."
-    needs = frozenset({"assessmentRefs"})
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        declared = self._dimensions(workflow)
-        if not declared:
-            return
-        for step in workflow.all_steps:
-            if step.kind == "standard" and step.assessment_refs:
-                self._check_levels(step, workflow, report)
-        seen: set[tuple[str, str]] = set()
-        for phrase in delivered(workflow).phrases(_DIMENSION, in_code=True):
-            refs = phrase.step.assessment_refs if phrase.step.kind == "standard" else ()
-            known = {ref: declared[ref] for ref in refs if ref in declared}
-            named = {ref: dims for ref, dims in known.items() if ref.lower() in phrase.sentence}
-            if not named and _ASSESSMENT_KIND in phrase.sentence:
-                named = known
-            if not named or phrase.is_negated:
-                continue
-            allowed = {dimension.lower() for dimensions in named.values() for dimension in dimensions}
-            first, rest, before = phrase.hit.match.groups()
-            names = [first or before, *_QUOTED_NAME.findall(rest or "")]
-            for name in names:
-                if name in allowed or name in {ref.lower() for ref in named} or (phrase.pointer, name) in seen:
-                    continue
-                seen.add((phrase.pointer, name))
-                owner = listed([quoted(ref) for ref in named], "or")
-                known_dimensions = name_list(dict.fromkeys(d for dimensions in named.values() for d in dimensions))
-                report(
-                    phrase.pointer,
-                    f"{label(phrase.step)}: {owner} has no dimension {quoted(name)}; it has {known_dimensions}",
-                )
-
-    @staticmethod
-    def _check_levels(step: StandardStep, workflow: WorkflowContext, report: Report) -> None:
-        """Report a name beside a level, as in `coverage low`, that is no dimension of the step's assessments."""
-        owned = [item for item in workflow.model.assessments if item.id in step.assessment_refs]
-        dimensions = {dimension.id for item in owned for dimension in item.dimensions}
-        levels = {level.lower() for item in owned for dimension in item.dimensions for level in dimension.levels}
-        known = {name.lower() for name in (*dimensions, *(item.id for item in owned))}
-        if len(known) < len(owned) + 1 or not levels:
-            return
-        texts = [(text.text, text.pointer) for text in step.prompt_texts if "_" in text.text or "-" in text.text]
-        texts += [(each.effect.guidance, each.effect.at("guidance")) for each in step.assessment_consequences]
-        for text, pointer in texts:
-            for match in _RATED.finditer(text):
-                name = match[1]
-                if match[2].lower() not in levels or name.lower() in known or name in workflow.analysis.by_name:
-                    continue
-                near = nearest(name, dimensions)
-                hint = f"did you mean {quoted(near)}?" if near else f"it has {name_list(sorted(dimensions))}"
-                owner = listed([quoted(item.id) for item in owned], "or")
-                report(pointer, f"{label(step)}: {owner} has no dimension {quoted(name)}; {hint}")
-                break
-
-    @staticmethod
-    def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:
-        """Return the ids of the dimensions of each declared assessment."""
-        return {
-            assessment.id: [dimension.id for dimension in assessment.dimensions if "id" in dimension]
-            for assessment in workflow.model.assessments
-            if "id" in assessment and "dimensions" in assessment
-        }
-
-    def examples(self) -> Iterable[Example]:
-        dimensions = [
-            {"id": name, "purpose": "How good it is.", "levels": ["low", "high"]} for name in ("clarity", "accuracy")
-        ]
-        assessment = {"id": "draft-quality", "purpose": "How good the draft is.", "dimensions": dimensions}
-
-        def rating(dimension: str) -> dict[str, Any]:
-            prompt = f"Rate the dimension `{dimension}` of draft-quality."
-            return samples.workflow(
-                samples.step(prompt=prompt, assessmentRefs=["draft-quality"]), assessments=[assessment]
-            )
-
-        yield Example(rating("tone"), rating("clarity"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ _WRITES = Pattern(
 )
 _READS = Pattern(
     r"\b(?:read|open|use|load|follow|consult|review|take|apply|implement|check|from|per|based on|according to|in|with"
-    r"|compare|summari[sz]e|publish|send|present)\b"
+    r"|compare|summari[sz]e|publish|send|present|against|using|of|add|extend|edit|remove|to)\b"
 )
 _MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?|or)\b")
 # Files that projects have.
@@ -64,8 +65,17 @@ class DeliverableNameDiffers(WorkflowRule):
         if not written:
             return
         text = author_text(workflow).lower()
+        by_name: dict[str, list[_FileUse]] = {}
         for use in uses:
-            if use.is_written or not self._is_read(use) or text.count(use.name) != 1 or self._is_there(use, workflow):
+            by_name.setdefault(use.name, []).append(use)
+        for name, own in by_name.items():
+            use = own[0]
+            # Where a text names the file in another way, it may say there that it is written.
+            if any(each.is_written for each in own) or len(re.findall(rf"(?<![\w-]){re.escape(name)}", text)) != len(
+                own
+            ):
+                continue
+            if not self._is_read(use) or self._is_there(use, workflow):
                 continue
             unused = [
                 other
@@ -165,7 +175,10 @@ class ReferenceIdUnknown(WorkflowRule):
 
 # ---------------------------------------------------------------------------------------------------- tokens
 
-_FOREIGN = Search(("${", "<%"), r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>")
+_FOREIGN = Search(
+    ("${", "<%", " {", "({"),
+    r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>|[ (]\{([a-z_][a-z0-9_]*)\}(?![}\w/-]|\.\w)",
+)
 
 
 class TokenForeignSyntax(WorkflowRule):
@@ -173,16 +186,18 @@ class TokenForeignSyntax(WorkflowRule):
     name = "token-foreign-syntax"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt inserts a context variable as `${name}`, which the engine does not replace."
-    why = "The engine replaces `{{name}}` only; the agent sees the other form literally."
+    summary = "A prompt inserts a context variable as `${name}` or `{name}`, which the engine does not replace."
+    why = "The engine replaces `{{name}}` only; the agent sees the other forms literally."
     fix = "Write `{{name}}`."
     words = (IN_PROMPTS, *_FOREIGN.words)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_FOREIGN, in_code=True):
-            name = phrase.group(1) or phrase.group(2)
-            written = phrase.words
+            name = phrase.group(1) or phrase.group(2) or phrase.group(3)
+            written = phrase.words.lstrip(" (")
+            if phrase.group(3) and self._is_form(phrase):
+                continue
             if (phrase.pointer, name) in seen or not self._is_variable(name, workflow):
                 continue
             if self._is_shell(phrase.passage, phrase.start):
@@ -202,6 +217,14 @@ class TokenForeignSyntax(WorkflowRule):
         return analysis.is_set(name) or analysis.is_given(name) or name in analysis.by_name
 
     @staticmethod
+    def _is_form(phrase: Phrase) -> bool:
+        """Return whether `{name}` is a part of a command, or a blank in a form: "Strategy: {strategy}"."""
+        low = phrase.passage.low
+        brace = low.find("{", phrase.start)
+        line = low[low.rfind("\n", 0, brace) + 1 : brace + 1]
+        return phrase.passage.is_code(brace) or ": {" in line or ":** {" in line
+
+    @staticmethod
     def _is_shell(passage: Passage, position: int) -> bool:
         """Return whether the text assigns it as a shell variable, or it is inside a script literal."""
         low = passage.low
@@ -213,3 +236,4 @@ class TokenForeignSyntax(WorkflowRule):
 
         good = greeting("{{guestName}}")
         yield Example(bad=greeting("${guestName}"), good=good, fixed=good)
+        yield Example(bad=greeting("{guestName}"), good=good, fixed=good)

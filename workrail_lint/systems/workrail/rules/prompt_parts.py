@@ -23,8 +23,6 @@ from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, Wor
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at, value_at
 from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT, variables
 
-_NEAR = MAX_PROMPT * 9 // 10
-
 
 class PromptSourceInvalid(WorkflowRule):
     code = "PR001"

@@ -1,7 +1,4 @@
-"""PR, LP, RF: prompts that direct the run, or name what it does not have.
-
-Jumps, exits and rounds that the engine knows nothing about; steps, workflows, tools and files that do not exist.
-"""
+"""PR, RF: prompts that name what the run does not have: steps, workflows, tools and files that do not exist."""
 
 from __future__ import annotations
 
@@ -11,20 +8,19 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from workrail_lint.base import js
 from workrail_lint.base.files import inside
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, quoted
-from workrail_lint.findings import Confidence, Severity
+from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
-from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, excerpt, label, mentions
-from workrail_lint.systems.workrail.rules.rule_needs import WORKSPACE, condition_facts, number_of_rounds
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, excerpt, label
+from workrail_lint.systems.workrail.rules.rule_needs import WORKSPACE
 
 _NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
 _LIST_NUMBER = Pattern(  # at the start of a line
@@ -83,269 +79,6 @@ def own_numbers(step: Step, kind: str) -> frozenset[str]:
     return frozenset(numbers)
 
 
-_PART = r"(?:steps?|phases?|stages?)"
-_QUOTE = "[\"'`*]{0,3}"
-_JUMP = Search(
-    ("back to", "return", "jump", "restart"),
-    r"\b(?:go(?:ing)? back to|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
-    r"|loop(?:ing)? back to|restart(?:ing)? (?:from|at))\s+(?:the )?"
-    rf"(?:({_PART})\s+{_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
-    rf"|(?:an? )?((?:earlier|previous|prior|preceding) {_PART})\b"
-    rf"|{_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE})",
-    before=12,
-)
-_RANGE = r"\d+[a-z]?(?:\s?(?:-|–|to|through|,|and)\s?\d+[a-z]?)*"
-_SKIP = Search(
-    ("skip",),
-    r"\bskip(?:ping)? (?:"
-    r"(?:(?:ahead|directly|straight|forward|back|down) )?to (?:the )?"
-    rf"(?:({_PART}) {_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
-    r"|`([a-z0-9]+(?:[-_][a-z0-9]+)*)`)"
-    rf"|((?:over )?(?:the |all (?:the |of the )?|any )?(?:next|remaining|following|other)(?: \w{{1,12}})? {_PART})\b"
-    r"|(the rest of (?:the|this) workflow)\b"
-    rf"|(?:over )?(?:the )?({_PART}) {_QUOTE}({_RANGE})\b{_QUOTE}"
-    r"|(this (?:step|phase))\b)",
-)
-_ARE_SKIPPED = Search(("skip",), rf"\b{_PART} ({_RANGE}) (?:are|is|will be|get|gets|should be) skipped\b", before=60)
-_FIRST_NUMBER = Pattern(r"\d+[a-z]?")
-
-
-class ProseJump(WorkflowRule):
-    code = "PR038"
-    name = "prose-jump"
-    severity = Severity.WARNING
-    confidence = Confidence.MEDIUM
-    origin = "product"
-    summary = "A prompt tells the agent to jump to another step, or to skip steps."
-    why = (
-        "The engine always continues with the next step in order whose `runCondition` holds. An agent that tries to "
-        "jump gets that step anyway, or does two steps at once."
-    )
-    words = (IN_PROMPTS, *_JUMP.words, *_SKIP.words)
-    bad = {
-        "steps": [
-            {"id": "prepare", "prompt": "Prepare the data. If the input is empty, jump to step 'publish'."},
-            {"id": "clean-up", "prompt": "Clean the data."},
-            {"id": "publish", "prompt": "Publish the data."},
-        ]
-    }
-    good = {
-        "steps": [
-            {"id": "prepare", "prompt": "Prepare the data. Set `inputEmpty` to true or false."},
-            {"id": "clean-up", "prompt": "Clean the data.", "runCondition": {"var": "inputEmpty", "equals": False}},
-            {"id": "publish", "prompt": "Publish the data."},
-        ]
-    }
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        seen: set[tuple[str, str]] = set()
-        for phrase, target, is_skip in self._jumps(workflow):
-            if phrase.hit.text.field == "outputRequired" or (phrase.pointer, target) in seen:
-                continue
-            if phrase.is_negated or (is_skip and self._is_conditional_by_structure(phrase, target, workflow)):
-                continue
-            seen.add((phrase.pointer, target))
-            advice = (
-                "give the steps to skip a `runCondition`"
-                if is_skip
-                else "skip steps with a `runCondition`, or repeat them in a loop"
-            )
-            report(
-                phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, because the engine always continues "
-                f"with the next step; {advice}",
-            )
-
-    def _jumps(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, bool]]:
-        """Yield everything that reads like a jump, with its target, and whether it only skips."""
-        texts = delivered(workflow)
-        for phrase in texts.phrases(_JUMP):
-            kind, target, relative, bare = phrase.hit.match.groups()
-            if relative is not None:
-                yield phrase, relative, False
-            elif bare is not None:
-                if self._names_step(bare, workflow) and ("-" in bare or phrase.words.endswith(("'", '"', "`"))):
-                    yield phrase, bare, False
-            elif self._is_step(kind, target, phrase, workflow):
-                yield phrase, target, False
-        for phrase in texts.phrases(_SKIP):
-            kind, target, code, several, rest, numbered, numbers, this = phrase.hit.match.groups()
-            if target is not None:
-                if self._is_step(kind, target, phrase, workflow):
-                    yield phrase, target, False
-            elif code is not None:
-                if code in workflow.step_ids:
-                    yield phrase, code, False
-            elif numbers is not None:
-                if self._is_step(numbered, numbers, phrase, workflow):
-                    yield phrase, numbers, True
-            else:
-                yield phrase, several or rest or this, True
-        for phrase in texts.phrases(_ARE_SKIPPED):
-            if self._is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
-                yield phrase, phrase.hit.match[1], True
-        subject = self._subject(workflow) if texts.has("skip") else ""
-        # The pattern is compiled only if it may match.
-        if subject and texts.begins("skip", tuple(f"{start}{subject}" for start in _SKIPS)):
-            for phrase in texts.phrases(_skip_subject(subject)):
-                yield phrase, subject, True
-
-    @staticmethod
-    def _names_step(ident: str, workflow: WorkflowContext) -> bool:
-        """Return whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
-        if ident in workflow.step_ids:
-            return True
-        return ident[-1:].isdigit() and any(known.startswith(f"{ident}-") for known in workflow.step_ids)
-
-    @staticmethod
-    def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
-        """Return whether a step or phase of the workflow is meant: by id, or by a number that no list in it uses."""
-        if not target[0].isdigit():
-            # "go back to step through the code" does not name a step.
-            return target in workflow.step_ids or phrase.words.endswith(("'", '"', "`"))
-        number = _FIRST_NUMBER.compiled.match(target)
-        first = number[0] if number else target
-        if first in numbered_parts(workflow, kind.rstrip("s")):
-            return True
-        return base_number(first) not in own_numbers(phrase.step, kind.rstrip("s"))
-
-    @staticmethod
-    def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
-        """Return whether a condition skips what the prompt says is skipped."""
-        if target.startswith("this") and phrase.step.is_conditional:
-            return True
-        read = condition_facts(workflow).by_variable
-        return any(
-            any(condition.role == "run" for condition in conditions) and mentions(phrase.step.prompt_text, name)
-            for name, conditions in read.items()
-        )
-
-    @staticmethod
-    def _subject(workflow: WorkflowContext) -> str:
-        """Return what the workflow is about by its name, when that is more than one word."""
-        plain = workflow.model.name.split("(")[0].lower().split()
-        while plain and plain[-1] in _GENERIC:
-            plain.pop()
-        is_plain = all(word.replace("-", "").isalpha() for word in plain)
-        return " ".join(plain) if 2 <= len(plain) <= 5 and is_plain else ""
-
-
-_SKIPS = tuple(f"{verb} {which}" for verb in ("skip", "skipping") for which in ("", "the ", "this ", "all "))
-_GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "and", "of", "for", "to"))
-
-
-@lru_cache(maxsize=4)
-def _skip_subject(subject: str) -> Search:
-    return Search(("skip",), rf"\bskip(?:ping)? (?:the |this |all )?{subject}\b")
-
-
-# ------------------------------------------------------------------------------------------------- loops
-
-_EXIT = Search(
-    ("loop",),
-    r"\b(?:(?:exit|leave|leaving|end|stop|stopp|terminate|terminat|quit|quitt|abort)(?:ing|s)?|break(?:ing)? out of)"
-    r" (?:the |this )?(?:\w{1,20} )?loop\b"
-    r"|\bthe loop (?:will |should |must |can |may )?(?:ends?|stops?|exits?|terminates?)\b",
-    before=40,
-)
-# A counted loop ends automatically, and a prompt may say so.
-_NATURAL_END = Pattern(
-    r"\b(?:after|when|once|until) (?:all|every|each|the last|it has run|its|\d+|two|three|four|five)\b"
-    r"|\bautomatically\b|\bby itself\b|\bon its own\b|\bat the end of the loop\b"
-)
-_DECIDED_BY = {"for": "its count", "forEach": "its list"}
-
-
-class ProseExitInCountedLoop(LoopRule):
-    code = "LP045"
-    name = "prose-exit-in-counted-loop"
-    severity = Severity.WARNING
-    confidence = Confidence.MEDIUM
-    origin = "product"
-    summary = "A prompt in a `for` or `forEach` loop tells the agent to leave the loop."
-    why = (
-        "Such a loop runs as often as its count or its list says. The agent can't end it early, so it gets the "
-        "remaining rounds with nothing left to do."
-    )
-    words = (IN_PROMPTS, *_EXIT.words)
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if not any(loop.loop.type in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
-            return
-        seen: set[str] = set()
-        for phrase in delivered(workflow).phrases(_EXIT):
-            loop = workflow.loop_of.get(phrase.step.pointer)
-            kind = loop.loop.type if loop is not None else None
-            if kind not in _DECIDED_BY or phrase.pointer in seen:
-                continue
-            if phrase.is_negated or _NATURAL_END.search(phrase.sentence):
-                continue
-            seen.add(phrase.pointer)
-            report(
-                phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, because {_DECIDED_BY[kind]} decides how "
-                f"often this {kind} loop runs; use a while loop with a loop-control artifact, or a `runCondition` on "
-                "the step",
-            )
-
-    def examples(self) -> Iterable[Example]:
-        prompt = "Improve the draft. If nothing is left to improve, leave the loop."
-        yield Example(
-            samples.workflow(samples.loop(samples.step("improve", prompt))),
-            samples.workflow(samples.controlled_loop(samples.step("improve"), samples.decision())),
-        )
-
-
-_WORDS = {
-    word: value
-    for value, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
-}
-_ROUNDS = Search(
-    ("at most", "up to", "no more than", "max"),
-    r"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?)\s+"
-    rf"(\d{{1,4}}|{'|'.join(_WORDS)})\s+(?:full |total |loop )?(round|iteration|passe?|cycle)s?\b",
-)
-# "5 iterations of the simulation" and "3 passes per file" do not count the rounds of the loop.
-_OF_SOMETHING = Pattern(r"\s+(?:of (?!this loop|the loop|this step)|per |for each |in each |through |over )")
-
-
-class ProseRoundsDiffer(LoopRule):
-    code = "LP046"
-    name = "prose-rounds-differ"
-    severity = Severity.WARNING
-    confidence = Confidence.MEDIUM
-    origin = "product"
-    summary = "A prompt in a loop limits the rounds to a number other than `maxIterations`."
-    why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."
-    words = (IN_PROMPTS, *_ROUNDS.words)
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        seen: set[tuple[str, int]] = set()
-        for phrase in delivered(workflow).phrases(_ROUNDS):
-            loop = workflow.loop_of.get(phrase.step.pointer)
-            if loop is None or phrase.is_negated or _OF_SOMETHING.match(phrase.passage.low, phrase.end):
-                continue
-            word = phrase.hit.match[1]
-            rounds = _WORDS.get(word) or int(word)
-            settings = (loop.loop.max_iterations, number_of_rounds(loop))
-            limits = [limit for limit in settings if limit is not None]
-            if not limits or rounds in limits or (phrase.pointer, rounds) in seen:
-                continue
-            seen.add((phrase.pointer, rounds))
-            report(
-                phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} contradicts the loop, which runs at most "
-                f"{js.number_text(min(limits))} rounds; make the prompt and `maxIterations` agree",
-            )
-
-    def examples(self) -> Iterable[Example]:
-        def limited(rounds: int) -> dict[str, Any]:
-            prompt = f"Improve the draft. Run at most {rounds} rounds."
-            return samples.workflow(samples.controlled_loop(samples.step("improve", prompt), samples.decision()))
-
-        yield Example(limited(6), limited(3))
-
-
 # ------------------------------------------------------------------------------------------------- steps
 
 _STEP_ID = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
@@ -353,9 +86,25 @@ _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 # Without marks: "the collect-facts step". Most such words are no ids.
 _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b", before=70)
-# In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish".
-_NUMBER_AND_TITLE = Pattern(r"\b(step|phase|stage) (\d{1,2})\s?[:(–—-]+\s?[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE)
-_PHASE = Search(("phase ",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
+# In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish", "step 4 sorts the letters".
+_NUMBER_AND_TITLE = Pattern(
+    r"\b(step|phase|stage) (\d{1,2})\s?(?:[:(–—-]+\s?|(?=\w))[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE
+)
+_SMALL_WORDS = frozenset(
+    ("a", "an", "the", "of", "and", "or", "for", "to", "in", "on", "with", "by", "from", "your", "its", "each", "all")
+)
+
+
+def _stems(text: str) -> set[str]:
+    """Return the words of a text that mean something, without their endings."""
+    words = (word for word in re.findall(r"[a-z]+", text) if word not in _SMALL_WORDS)
+    return {re.sub(r"(?:ies|es|ing|ed|s|y|e)$", "", word) or word for word in words}
+
+
+_PARTS = {
+    kind: Search((f"{kind} ",), rf"\b({kind}) (\d{{1,3}}(?:\.\d{{1,2}})?[a-z]?)(?![a-z\d])(?! ?of \d)")
+    for kind in ("phase", "step")
+}
 _TITLED = Search(("(step ", "(phase "), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)")
 # A step that does not exist yet, or one of something else.
 _NOT_OURS = Pattern(
@@ -374,6 +123,10 @@ _BEFORE_PHASE = frozenset(
         *("reference", "current", "on", "revisit", "beyond", "than", "when", "if", "then"),
     )
 )
+
+
+# "step 4 of the plan", "the plan's Step 4".
+_OWN_STEPS = Pattern(r"\b(?:plan|guide|recipe|checklist|pipeline|routine|runbook|document)\b")
 
 
 class StepReferenceUnknown(WorkflowRule):
@@ -399,14 +152,16 @@ class StepReferenceUnknown(WorkflowRule):
     @staticmethod
     def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
         """Yield what a text about the workflow says of the number of a step, if that step has another one."""
+        titles = [(index, plain_title(step.title)) for index, step in enumerate(workflow.steps, 1)]
         for match in _NUMBER_AND_TITLE.finditer(text):
-            kind, number, title = match[1].lower(), match[2], match[3].lower()
+            kind, number, said = match[1].lower(), match[2], match[3].lower()
+            stems = _stems(said)
             right: list[str] = []
-            for index, step in enumerate(workflow.steps, 1):
-                own = plain_title(step.title)
-                if len(own) > 3 and title.startswith(own):
+            for index, own in titles:
+                words = _stems(own)
+                if len(own) > 3 and (said.startswith(own) or (len(words) > 1 and words <= stems)):
                     right += [part.number for part in numbered_steps(workflow) if part.title == own] or [str(index)]
-            if right and number not in right:
+            if right and number not in {*right, *map(base_number, right)}:
                 yield (
                     f"{excerpt(match[0])} is the wrong number: that step is {kind} {listed(sorted(set(right)), 'or')}"
                 )
@@ -419,7 +174,7 @@ class StepReferenceUnknown(WorkflowRule):
             for search, is_sure in ((_STEP_BEFORE, True), (_STEP_AFTER, False)):
                 for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[2] not in known):
                     ident = phrase.hit.match[2]
-                    message = self._judge_id(ident, phrase, is_sure, workflow)
+                    message = self._judge_id(ident, phrase, is_sure or self._is_stale(ident, workflow), workflow)
                     if message:
                         yield phrase, ident, message
         for phrase in texts.phrases(_STEP_BARE):
@@ -429,8 +184,9 @@ class StepReferenceUnknown(WorkflowRule):
                 and (message := self._judge_id(ident, phrase, True, workflow)) is not None
             ):
                 yield phrase, ident, message
-        if texts.has(*_PHASE.words):
-            yield from self._unknown_phases(workflow)
+        for kind, search in _PARTS.items():
+            if texts.has(*search.words):
+                yield from self._unknown_parts(kind, search, workflow)
         for phrase in texts.phrases(_TITLED):
             message = self._judge_title(phrase, workflow)
             if message:
@@ -471,24 +227,37 @@ class StepReferenceUnknown(WorkflowRule):
         same = [known for known in ids if known.replace("_", "-") == bare]
         return same[0] if same else nearest(ident, ids, 1 if len(ident) < 5 else 2 if len(ident) < 12 else 3)
 
-    def _unknown_phases(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
-        known = numbered_parts(workflow, "phase")
+    def _unknown_parts(self, kind: str, search: Search, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
+        known = numbered_parts(workflow, kind)
         if len({base_number(number) for number in known}) < 2:
             return  # a single numbered title is not a numbering
-        for phrase in delivered(workflow).phrases(_PHASE, wanted=lambda match: match[1] not in known):
-            number = phrase.hit.match[1]
-            if not phrase.words.startswith("P") or number in own_numbers(phrase.step, "phase"):
+        for phrase in delivered(workflow).phrases(search, wanted=lambda match: match[2] not in known):
+            number = phrase.hit.match[2]
+            if phrase.words[0].islower() or number in own_numbers(phrase.step, kind):
                 continue
             before = phrase.passage.low[max(0, phrase.start - 30) : phrase.start].split("\n")[-1]
             last = before.split(" ")[-2:-1] if before.endswith(" ") else []
-            if last and last[0].strip("([*_\"'").isalpha() and last[0].strip("([*_\"'") not in _BEFORE_PHASE:
+            word = last[0].strip("([*_\"'") if last else ""
+            # Prompts number their own steps, so only "from Step 12" surely means the workflow's.
+            if (word not in _BEFORE_PHASE) if kind == "step" else (word.isalpha() and word not in _BEFORE_PHASE):
                 continue
-            nearby = sorted({part for part in known if base_number(part) == base_number(number)}) or sorted(known)
-            yield phrase, number, f"there is no Phase {number}; the step titles have {self._phases(nearby)}"
+            if kind == "step" and (int(base_number(number)) <= self._last(known) or _OWN_STEPS.search(before)):
+                continue
+            nearby = sorted({part for part in known if base_number(part) == base_number(number)})
+            name = kind.title()
+            yield (
+                phrase,
+                f"{kind} {number}",
+                f"there is no {name} {number}; the step titles have {self._parts(name, nearby or sorted(known))}",
+            )
 
     @staticmethod
-    def _phases(numbers: list[str]) -> str:
-        first = [f"Phase {number}" for number in sorted(numbers, key=lambda n: (int(base_number(n)), n))[:6]]
+    def _last(numbers: Iterable[str]) -> int:
+        return max(int(base_number(number)) for number in numbers)
+
+    @staticmethod
+    def _parts(kind: str, numbers: list[str]) -> str:
+        first = [f"{kind} {number}" for number in sorted(numbers, key=lambda n: (int(base_number(n)), n))[:6]]
         more = len(numbers) - len(first)
         return listed(first) if more <= 0 else f"{', '.join(first)} and {more} more"
 
@@ -572,9 +341,11 @@ _OLD_TOOLS = {
 }
 _DAEMON_TOOLS = ("complete_step", "report_issue", "spawn_agent", "signal_coordinator")
 _MCP_TOOLS = ("continue_workflow", "start_workflow", "checkpoint_workflow", "resume_session")
+# What that protocol kept in the context.
+_OLD_STATE = ("_loopstate", "_currentloop")
 _TOOL = Search(
-    ("workflow_", *_DAEMON_TOOLS),
-    rf"\b(?:workflow_(?:next|get|list|validate(?:_json)?)|{'|'.join(_DAEMON_TOOLS)})\b",
+    ("workflow_", *_DAEMON_TOOLS, *_OLD_STATE),
+    rf"\b(?:workflow_(?:next|get|list|validate(?:_json)?)|{'|'.join((*_DAEMON_TOOLS, *_OLD_STATE))})\b",
 )
 
 
@@ -618,6 +389,10 @@ class ToolUnavailable(WorkflowRule):
         by_tool: dict[str, list[Phrase]] = {}
         for phrase in delivered(workflow).phrases(_TOOL, in_code=True):
             tool = phrase.hit.match[0]
+            if tool in _OLD_STATE:
+                if phrase.words.lower() not in {name.lower() for name in workflow.analysis.by_name}:
+                    by_tool.setdefault(phrase.words, []).append(phrase)
+                continue
             if tool in _DAEMON_TOOLS and (is_internal or any(other in phrase.passage.low for other in _MCP_TOOLS)):
                 continue
             if not phrase.is_negated:
@@ -634,6 +409,8 @@ class ToolUnavailable(WorkflowRule):
                     f"only autonomous sessions have the tool {quoted(tool)}{more}; say what to submit, not which tool "
                     "to use"
                 )
+            elif tool.lower() in _OLD_STATE:
+                what = f"the engine no longer has {quoted(tool)}{more}; remove what is said about it"
             elif tool not in _OLD_TOOLS:
                 what = (
                     f"the engine has no tool {quoted(tool)}{more}; say what to submit, and the agent's host knows how"

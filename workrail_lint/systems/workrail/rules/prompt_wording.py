@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, quoted
@@ -13,10 +10,9 @@ from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Confidence, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.analysis.logic import exclusive
-from workrail_lint.systems.workrail.model.workflow import Condition, Step
+from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import (
     IN_PROMPTS,
@@ -24,20 +20,13 @@ from workrail_lint.systems.workrail.rules.prose import (
     Search,
     excerpt,
     label,
-    listing,
     prompts,
     sentence_at,
-    sentences,
-    text_index,
 )
 from workrail_lint.systems.workrail.rules.rule_needs import (
     DECORATED_NAME,
     ENGINE_VOICE,
-    LONG_SENTENCE,
     MARKUP,
-    OFTEN,
-    REPETITION,
-    repeated_sentences,
 )
 
 _LAZY = Search(
@@ -69,11 +58,21 @@ _FLOORS = (
 
 # An instruction that leaves open whether it is one.
 _HEDGE = Search(
-    ("maybe", "perhaps", "you could", "you might", "feel free", "if you feel", "if you have time", "might be worth"),
+    (
+        "maybe",
+        "perhaps",
+        "you could",
+        "you might",
+        "feel free",
+        "if you feel",
+        "if you have time",
+        "might be worth",
+        "try to",
+    ),
     r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|it (?:is|would|might))\b"
     r"|\byou (?:could|might) (?:maybe |perhaps |possibly |also )*(?:try|want to|consider|think about|like to)\b"
     r"|\bfeel free to (?:skip|ignore|omit|leave)\b|\bif you (?:feel like|have time)\b"
-    r"|\bit might be worth (?:\w+ing)\b",
+    r"|\bit might be worth (?:\w+ing)\b|\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b",
 )
 
 
@@ -86,7 +85,7 @@ class PromptLazyWording(WorkflowRule):
     summary = "A prompt allows minimal effort and sets no minimum, or leaves open whether something is to be done."
     why = (
         "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
-        "prevents it. `Maybe you could` leaves everything open."
+        "prevents it. `Maybe you could` leaves everything open, which is a warning."
     )
     words = (IN_PROMPTS, *_LAZY.words, *_HEDGE.words)
     bad = ({"prompt": "Do a light scan of the module."}, {"prompt": "Perhaps you might want to run the linter."})
@@ -117,7 +116,8 @@ class PromptLazyWording(WorkflowRule):
                 report(
                     phrase.pointer,
                     f"{label(phrase.step)}: {excerpt(phrase.words)} leaves open whether to do it; say what to do, "
-                    f"and when",
+                    "and when",
+                    severity=Severity.WARNING,
                 )
 
     @staticmethod
@@ -247,8 +247,7 @@ _DELEGATES = Search(
 _SHORT_PACKAGE = 200
 _PACKAGE = Pattern(
     r"\b(?:return|report|include|giv(?:e|ing)|pass|provid|context|inputs?|deliverables?|output|package|goal|scope"
-    r"|with the|"
-    r"send|tell|ask it|should|must|routine|workflow)"
+    r"|with |about |question|send|tell|ask it|should|must|task|brief|evidence|synthesi[sz])"
 )
 
 
@@ -262,7 +261,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
     why = (
         "Without a tool or an executor to call, some agents only pretend to delegate the work. A subagent starts "
         "without "
-        "the conversation, so it knows only what it is given. A missing work package is info."
+        "the conversation, so it knows only what it is given."
     )
     words = (IN_PROMPTS, *_SPAWN.words, *_SHARED.words)
     bad = (
@@ -302,15 +301,13 @@ class PromptDelegationAmbiguous(WorkflowRule):
             prompt = phrase.step.prompt_text.lower()
             if phrase.pointer in seen or phrase.is_negated or len(prompt) > _SHORT_PACKAGE:
                 continue
-            if _PACKAGE.search(prompt) or any(word in prompt for word in _MECHANISM):
+            if _PACKAGE.search(prompt):
                 continue
             seen.add(phrase.pointer)
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} says neither what to give the subagent nor what "
-                f"it returns; "
-                "add both",
-                severity=Severity.INFO,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} says neither what to give the subagent nor what it "
+                "returns; add both",
             )
 
 
@@ -380,7 +377,10 @@ class ClarificationHeavy(WorkflowRule):
 
 # --------------------------------------------------------------------------------------------- leftovers
 
-_PERSON = r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|me)"
+_PERSON = (
+    r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|engineer"
+    r"|developer|administrator|author|sponsor|me)"
+)
 _APPROVAL = Search(
     ("approv", "sign-off", "signoff", "sign off", "signed off"),
     rf"\b(?:wait(?:ing)? for|pause(?: here)? for|ask for|ask (?:the )?{_PERSON} for|get|obtain|request|seek|await)"
@@ -410,6 +410,18 @@ _PERMISSION = Search(
 )
 
 
+# "Do not continue until the owner approves": what is forbidden is to go on without them.
+_BLOCKED = Search(
+    ("approv", "sign-off", "signoff", "sign off", "signed off", "confirm", "permission", "consent", "go-ahead"),
+    r"\b(?:do not|don't|never|must not|cannot) (?:proceed|continue|start|begin|go on|advance|move on|merge|deploy"
+    r"|publish|release|apply|execute|send)\b[^.!?\n\0]{0,40}?"
+    r"(?: (?:until|unless|before) (?:the |an? |your )?(?:\w+ |on-call )?"
+    rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|signe?d? off)"
+    rf"| without (?:(?:the|explicit|written|prior) )*(?:{_PERSON}(?:'s|’s)? )?{_CONSENT}\b)",
+    before=140,
+)
+
+
 class ApprovalWithoutConfirmation(WorkflowRule):
     code = "PR039"
     name = "approval-without-confirmation"
@@ -430,6 +442,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         texts = delivered(workflow)
         phrases = [phrase for search in (_APPROVAL, _PERMISSION) for phrase in texts.phrases(search)]
         phrases = [phrase for phrase in phrases if not phrase.is_negated]
+        phrases += texts.phrases(_BLOCKED)
         for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
             if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
@@ -445,7 +458,9 @@ class ApprovalWithoutConfirmation(WorkflowRule):
 
 
 _MARK = Search(("todo", "fixme", "xxx", "tbd"), r"(?<![\w/\"'“`-])(?:todo|fixme|xxx|tbd)(?![\w/\"'”`-])")
-_OPEN = Search(("<!--", "// v", "[insert "), r"<!--|(?<!\S)// v\d+\b|\[insert [^\]\n\0]{1,80}\]")
+_OPEN = Search(
+    ("<!--", "// v", "[insert ", "???"), r"<!--|(?<!\S)// v\d+\b|\[insert [^\]\n\0]{1,80}\]|(?<![\w?!\"'`])\?{3,}(?!\w)"
+)
 # Blanks that only the author can fill in, and notes of one author to another.
 _BLANK = Search(
     ("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),
@@ -619,163 +634,3 @@ class DisplayNameDecorated(WorkflowRule):
                 "/name",
                 f"the name {excerpt(name)} contains {what}; shorten it and move the rest to `description`",
             )
-
-
-# -------------------------------------------------------------------------------------------- repetition
-
-_ALIKE = 0.8
-_COMPARED = 50  # steps with a common line; more are not compared
-# What two variants of one step may differ in.
-_VARIABLE = frozenset(("id", "title", "prompt", "promptBlocks", "runCondition", "promptFragments"))
-
-
-class PromptBoundaryBoilerplate(WorkflowRule):
-    code = "PR023"
-    name = "prompt-boundary-boilerplate"
-    severity = Severity.INFO
-    confidence = Confidence.MEDIUM
-    origin = "spec"
-    summary = f"The same sentence of at least {LONG_SENTENCE} characters is in {OFTEN} or more prompts of one run."
-    why = "Agents skip over repeated text, and the copies drift apart when one of them is edited."
-    needs = frozenset({REPETITION})
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        repeated = repeated_sentences(text_index(workflow))
-        owners: dict[str, dict[str, tuple[Step, Text]]] = {}
-        for step, text in prompts(workflow).having([sentence.lower() for sentence in repeated]):
-            for sentence in sentences(text.text, LONG_SENTENCE):
-                if sentence in repeated:
-                    owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
-        judged: dict[tuple[int, int], bool] = {}
-        users = {
-            sentence: self._shown_together(places, judged)
-            for sentence, places in owners.items()
-            if len(places) >= OFTEN
-        }
-        groups: dict[tuple[str, ...], list[str]] = {}
-        for sentence, places in users.items():
-            if len(places) >= OFTEN:
-                groups.setdefault(tuple(places), []).append(sentence)
-        for names, shared in groups.items():
-            more = f" and {counted(len(shared) - 1, 'other')} are" if len(shared) > 1 else " is"
-            report(
-                users[shared[0]][names[0]],
-                f"the sentence {excerpt(shared[0])}{more} in {len(names)} prompts ({listing(names)}); "
-                "say it once, or reword it for each step",
-            )
-
-    def _shown_together(
-        self, places: dict[str, tuple[Step, Text]], judged: dict[tuple[int, int], bool]
-    ) -> dict[str, str]:
-        """Return the texts that one run may show, by step: none that excludes an earlier one. `judged` is kept."""
-        kept: dict[str, str] = {}
-        known: list[list[Condition]] = []
-        for ident, (step, text) in places.items():
-            conditions = self._conditions(step, text)
-            if not any(self._never_together(conditions, other, judged) for other in known):
-                kept[ident] = text.pointer
-                if not any([one.raw for one in conditions] == [one.raw for one in other] for other in known):
-                    known.append(conditions)
-        return kept
-
-    @staticmethod
-    def _conditions(step: Step, text: Text) -> list[Condition]:
-        """Return the conditions that must hold for the agent to see a text."""
-        conditions = [step.run_condition, step.around.run_condition if step.around is not None else None]
-        if step.kind == "standard" and text.field == "fragment":
-            conditions += [fragment.when for fragment in step.prompt_fragments if fragment.at("text") == text.pointer]
-        return [condition for condition in conditions if condition is not None and condition.raw]
-
-    @staticmethod
-    def _never_together(first: list[Condition], second: list[Condition], judged: dict[tuple[int, int], bool]) -> bool:
-        for one in first:
-            for other in second:
-                pair = id(one), id(other)
-                if pair not in judged:
-                    judged[pair] = exclusive(one, other)
-                if judged[pair]:
-                    return True
-        return False
-
-    def examples(self) -> Iterable[Example]:
-        same = "Do not edit any file in this step, and report back before you start the next one."
-        names = ("look", "plan", "check")
-        yield Example(
-            samples.workflow(*(samples.step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
-            samples.workflow(*(samples.step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
-        )
-
-
-class PromptVariantDuplication(WorkflowRule):
-    code = "PR024"
-    name = "prompt-variant-duplication"
-    severity = Severity.INFO
-    origin = "spec"
-    default_on = False
-    summary = "Two steps have nearly the same prompt and differ only in when they run."
-    why = "The shared part must be kept in sync by hand. One step with conditional fragments says it once."
-    needs = frozenset({"runCondition"})
-
-    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        lists = [workflow.steps, *(step.inline for step in workflow.steps if step.inline)]
-        for steps in lists:
-            for first, second in self._variants([step for step in steps if self._is_variant(step)]):
-                report(
-                    second.at("runCondition"),
-                    f"{label(second)} has almost the same prompt as step {quoted(first.id)} and runs under another "
-                    "condition; merge them into one step with `promptFragments` for the difference",
-                    on_name=True,
-                )
-
-    @staticmethod
-    def _is_variant(step: Step) -> bool:
-        return step.kind == "standard" and not step.calls_template and "runCondition" in step
-
-    def _variants(self, steps: list[Step]) -> Iterator[tuple[Step, Step]]:
-        """Yield each later step with the first earlier one it nearly repeats."""
-        groups: dict[str, list[Step]] = {}
-        for step in steps:
-            rest = {name: value for name, value in step.raw.items() if name not in _VARIABLE}
-            groups.setdefault(json.dumps(rest, sort_keys=True), []).append(step)
-        for group in groups.values():
-            if len(group) > 1:
-                yield from self._alike(group)
-
-    def _alike(self, steps: list[Step]) -> Iterator[tuple[Step, Step]]:
-        """Yield each step with the first earlier one that has most of its lines under another condition.
-
-        Two that share most lines share one of the rarest of each, so only steps with such a line are compared.
-        """
-        lines = [set(step.prompt_text.split("\n")) - {""} for step in steps]
-        spread = Counter(line for own in lines for line in own)
-        conditions = [json.dumps(step.raw["runCondition"], sort_keys=True) for step in steps]
-        having: dict[str, list[int]] = {}  # the earlier steps with a line
-        seen: set[tuple[str, frozenset[str]]] = set()
-        for index, own in enumerate(lines):
-            rarest = sorted(own, key=lambda line: (spread[line], line))[: len(own) - int(_ALIKE * len(own))]
-            nearby = sorted({other for line in rarest for other in having.get(line, ())[:_COMPARED]})
-            for other in nearby:
-                if conditions[other] != conditions[index] and self._mostly_same(lines[other], own):
-                    yield steps[other], steps[index]
-                    break
-            kind = conditions[index], frozenset(own)
-            if kind not in seen:
-                seen.add(kind)
-                for line in own:
-                    having.setdefault(line, []).append(index)
-
-    @staticmethod
-    def _mostly_same(first: set[str], second: set[str]) -> bool:
-        return len(first & second) > _ALIKE * max(len(first), len(second))
-
-    def examples(self) -> Iterable[Example]:
-        def depth(name: str, *more: str) -> dict[str, Any]:
-            lines = ["Read the change.", "List every file it touches.", "Name the riskiest one.", "Say why.", "Stop."]
-            condition = {"var": "depth", "equals": name}
-            return samples.step(f"read-{name}", "\n".join([*lines, *more]), runCondition=condition)
-
-        fragment = {"id": "deep", "when": {"var": "depth", "equals": "deep"}, "text": "Read the tests too."}
-        yield Example(
-            samples.workflow(depth("quick"), depth("deep", "Read the tests too.")),
-            samples.workflow(samples.step(promptFragments=[fragment])),
-        )

@@ -76,21 +76,6 @@ class LoopBodyReferenceInvalid(WorkflowRule):
 # ------------------------------------------------------------------------------------------------- files
 
 
-class ReferenceIdDuplicate(WorkflowRule):
-    code = "RF004"
-    name = "reference-id-duplicate"
-    severity = Severity.ERROR
-    origin = "struct"
-    summary = "Two references have the same id."
-    why = "References are looked up by id, so only one of the two can be found."
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(references=[_reference("api", "docs/a.md"), _reference("api", "docs/b.md")]),
-            workflow(references=[_reference("api", "docs/a.md"), _reference("api-v2", "docs/b.md")]),
-        )
-
-
 class ReferenceMissingFile(WorkflowRule):
     code = "RF005"
     name = "reference-missing-file"

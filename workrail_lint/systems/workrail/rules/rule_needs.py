@@ -42,7 +42,7 @@ UNCOUNTED = "<uncounted>"  # there may be something to count, but there is no me
 UNSURE_START = "<unsure start>"  # the first step may not run
 OTHER_SPEC_VERSION = "<other spec version>"
 TERSE, DECORATED_NAME = "<terse name or description>", "<decorated name>"
-CARRIAGE_RETURN, ODD_NUMBERS = "<carriage return>", "<odd numbers>"
+ODD_NUMBERS = "<odd numbers>"
 HOME_PATH, LONG_TOKEN, RESERVED_NAME = "<home path>", "<long token>", "<reserved name>"
 REFS = "<refs>"
 CONDITIONS = "<conditions>"  # that test a variable, or may: those of a template are not looked for
@@ -187,8 +187,6 @@ def repeated_sentences(texts: TextIndex) -> frozenset[str]:
 def _about_text(workflow: WorkflowContext) -> Iterator[str]:
     """Yield the facts that the text of the file shows."""
     text = workflow.document.text
-    if "\r" in text:
-        yield CARRIAGE_RETURN
     has_escapes = _ESCAPE.search(text) is not None
     if has_escapes or not text.isascii() or "\x7f" in text:
         yield from character_kinds(workflow)

@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NumberLexeme
 from workrail_lint.documents.operations import Remove, Rename, Replace, Respell
 from workrail_lint.documents.schema.engine import Violation, compile_schema
-from workrail_lint.documents.schema.messages import did_you_mean, message_of, nearest_member, shown
+from workrail_lint.documents.schema.messages import did_you_mean, message_of, nearest_member, outside_set, shown
 from workrail_lint.findings import Finding, Fix, Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
@@ -29,6 +30,7 @@ from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, 
 from workrail_lint.systems.workrail.step_place import (
     STEP_SHAPES,
     StepPlace,
+    choices,
     elsewhere,
     is_list_of_strings,
     other_step_shapes,
@@ -268,6 +270,11 @@ class SchemaRule(WorkflowRule):
         return Description.of(message_of(violation, place))
 
 
+_STRING_MEMBERS = frozenset(
+    ("id", "name", "title", "prompt", "description", "about", "version", "agentRole", "purpose")
+)
+
+
 class SchemaUnknownMember(SchemaRule):
     code = "SC001"
     name = "schema-unknown-member"
@@ -291,8 +298,11 @@ class SchemaUnknownMember(SchemaRule):
         return super().describe(violation, place)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        name = finding.suggestion
-        return unsafe(f"rename it to {quoted(name)}", Rename(finding.pointer, name)) if name else None
+        name, value = finding.suggestion, _value(workflow.definition, finding.pointer)
+        # Under its right name the value must have the right type too.
+        if name is None or (name in _STRING_MEMBERS and not isinstance(value, str)):
+            return None
+        return unsafe(f"rename it to {quoted(name)}", Rename(finding.pointer, name))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step())
@@ -414,16 +424,64 @@ class SchemaEnum(SchemaRule):
     name = "schema-enum"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A value is not one of those allowed at its place."
+    summary = "A value is not one of those allowed at its place, such as the type of a step or the kind of a gate."
     why = "The engine has no behaviour for other values and rejects the workflow."
-    fix = "Write the closest allowed value."
-    describes = ((ANY, "enum"), (ANY, "const"))
-    bad = {"steps": [{"modelTier": "Heavy"}]}
-    good = {"steps": [{"modelTier": "heavy"}]}
+    fix = "Write the closest allowed value; remove the type `standard` of a step."
+    describes = ((ANY, "enum"), (ANY, "const"), ("GateKind", "type"))
+    bad: ClassVar[Any] = (
+        {"steps": [{"modelTier": "Heavy"}]},
+        {"type": "standard"},
+        {"requireConfirmation": {"kind": "manager"}},
+        {"requireConfirmation": {"kind": "human_aproval"}},
+        {"promptBlocks": {"goal": [{"kind": "html", "text": "Find the cause."}]}},
+    )
+    good: ClassVar[Any] = (
+        {"steps": [{"modelTier": "heavy"}]},
+        {},
+        {"requireConfirmation": {"kind": "human_approval"}},
+        {"requireConfirmation": {"kind": "human_approval"}},
+        {"promptBlocks": {"goal": [{"kind": "text", "text": "Find the cause."}]}},
+    )
+    fixed: ClassVar[Any] = (
+        {"steps": [{"modelTier": "heavy"}]},
+        {},
+        None,
+        {"requireConfirmation": {"kind": "human_approval"}},
+        None,
+    )
+
+    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        match violation.shape:
+            case "Step" | "BodyStep":
+                value, known = violation.value, violation.expected
+                meant = nearest_member(value, known) if isinstance(value, str) else None
+                kinds = " or ".join(quoted(kind) for kind in known)
+                hint = f"use {kinds}, or remove `type` for a standard step{did_you_mean(meant)}"
+                return Description(f"unknown step type {shown(value)}; {hint}")
+            case "GateKind":
+                return Description.of(outside_set(violation, place, choices("GateKind")))
+            case "PromptPart":
+                return Description(message_of(violation, place).text)
+            case _:
+                return super().describe(violation, place)
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
+        if finding.pointer.endswith("/type") and _value(workflow.definition, finding.pointer) == "standard":
+            return unsafe("remove `type`", Remove(finding.pointer))
+        if "/requireConfirmation" in finding.pointer:
+            return self._gate_fix(finding, workflow)
         value = finding.suggestion
         return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
+
+    @staticmethod
+    def _gate_fix(finding: Finding, workflow: WorkflowContext) -> Fix | None:
+        pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
+        kind = _value(workflow.document.value, pointer)
+        suggestion = nearest(kind, choices("GateKind")) if isinstance(kind, str) else None
+        return unsafe(f"use {quoted(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
+
+
+_LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar")
 
 
 class SchemaPattern(SchemaRule):
@@ -431,18 +489,31 @@ class SchemaPattern(SchemaRule):
     name = "schema-pattern"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A string does not match the required pattern."
+    summary = "A string does not have the required form, such as a version, a loop variable or a function reference."
     why = "Names are used in tokens and lookups, which only work for names of the documented form."
     fix = "Write the intended spelling if it is certain, such as the missing parentheses of a function reference."
     describes = ((ANY, "pattern"),)
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
+        if (violation.shape, violation.member) == ("Workflow", "version"):
+            return self._describe_version(violation.value)
+        if violation.shape == "LoopConfig" and violation.member in _LOOP_VARIABLES:
+            value = shown(violation.value)
+            return Description(f"{place.path} must be an identifier (letters, digits and _), not {value}")
         if violation.member != "functionReferences" or violation.shape not in STEP_SHAPES:
             return super().describe(violation, place)
         name = violation.value
         suggestion = f"{name}()" if re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) else None
         message = f"{place.path} must be a function name followed by () ({violation.expected}), not {shown(name)}"
         return Description(message + did_you_mean(suggestion), suggestion=suggestion)
+
+    @staticmethod
+    def _describe_version(version: str) -> Description:
+        message = f"version {shown(version)} is not a semantic version (MAJOR.MINOR.PATCH)"
+        if re.fullmatch(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))?", version):
+            padded = version + ".0" * (2 - version.count("."))
+            return Description(message + did_you_mean(padded), suggestion=padded)
+        return Description(f"{message}; write one such as 1.0.0")
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
         value = finding.suggestion
@@ -452,6 +523,14 @@ class SchemaPattern(SchemaRule):
         functions = [{"name": "score", "definition": "Rate it from 1 to 5."}]
         good = workflow(step(functionReferences=["score()"]), functionDefinitions=functions)
         yield Example(workflow(step(functionReferences=["score"]), functionDefinitions=functions), good, good)
+        numbered = workflow()
+        yield Example({**numbered, "version": "1.0"}, numbered, {**numbered, "version": "1.0.0"})
+        config = {"type": "forEach", "items": "files", "maxIterations": 2}
+        listing = step("list", "Set `files` to the list of files.")
+        yield Example(
+            workflow(listing, {**loop(), "loop": {**config, "itemVar": "1st"}}),
+            workflow(listing, {**loop(), "loop": {**config, "itemVar": "first"}}),
+        )
 
 
 class SchemaBounds(SchemaRule):
@@ -471,11 +550,13 @@ class SchemaBounds(SchemaRule):
         {"examples": []},
         {"metaGuidance": ["Stay in scope.", "Stay in scope."]},
         {"validatedAgainstSpecVersion": 0},
+        {"steps": []},
     )
     good: ClassVar[Any] = (
         {"agentRole": "Careful senior developer"},
         {},
         {"metaGuidance": ["Stay in scope."]},
+        {},
         {},
     )
     fixed: ClassVar[Any] = (
@@ -483,9 +564,12 @@ class SchemaBounds(SchemaRule):
         None,
         {"metaGuidance": ["Stay in scope."]},
         None,
+        None,
     )
 
     def describe(self, violation: Violation, place: StepPlace) -> Description:
+        if (violation.shape, violation.keyword, violation.member) == ("Workflow", "minItems", "steps"):
+            return Description("the workflow has no steps; add at least one")
         described = Description.of(message_of(violation, place))
         if violation.keyword != "uniqueItems":
             return described
@@ -503,18 +587,29 @@ class SchemaOneOfCriteria(WorkflowRule):
     name = "schema-one-of-criteria"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A composition of validation criteria has none or several of `and`, `or` and `not`."
-    why = "One object combines its parts in one way; with two connectives it is unclear how they relate."
+    summary = "Validation criteria are neither a list of rules nor one composition with `and`, `or` or `not`."
+    why = (
+        "The engine accepts a list of rules or a composition. With two connectives it is unclear how the parts relate. "
+        "Outside engine parity a single rule is read as a list of one and reported as `design-form-construct`."
+    )
+    fix = "Wrap a single rule in a list."
     describes = tuple((shape, keyword) for shape in _COMPOSITIONS for keyword in ("anyOf", "additionalProperties"))
 
     def describe(self, violation: Violation, place: StepPlace) -> Description | None:
         if violation.keyword == "anyOf":
             wanted = "a list of rules, or an object with exactly one of and, or, not"
-            return Description(f"{place.subject} must be {wanted}") if "type" not in violation.value else None
+            if "type" in violation.value:
+                return Description(f"{place.subject} is a single rule; wrap it in a list")
+            return Description(f"{place.subject} must be {wanted}")
         if violation.member not in _CONNECTIVES:
             return None
         subject = f"{shown(violation.member)}{place.inside}"
         return Description(f"{subject} can't be next to another connective; keep one of and, or, not", on_name=True)
+
+    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
+        rule: Any = _value(workflow.definition, finding.pointer)
+        is_single = isinstance(rule, dict) and "type" in rule
+        return unsafe("wrap the rule in a list", Replace(finding.pointer, [rule])) if is_single else None
 
     def examples(self) -> Iterator[Example]:
         rule = {"type": "length", "min": 200, "message": "Say more."}
@@ -522,30 +617,8 @@ class SchemaOneOfCriteria(WorkflowRule):
             workflow(step(validationCriteria={"and": [rule], "or": [rule]})),
             workflow(step(validationCriteria={"and": [rule, {"or": [rule]}]})),
         )
-
-
-class StepTypeUnknown(WorkflowRule):
-    code = "SC013"
-    name = "step-type-unknown"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "A step's `type` is neither `loop` nor `parallel`."
-    why = "Only loop and parallel steps have a type; a standard step has none. The engine rejects any other value."
-    fix = "Remove the member if its value is `standard`."
-    describes = (("Step", "enum"), ("BodyStep", "enum"))
-    bad = {"type": "standard"}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        value, known = violation.value, violation.expected
-        meant = nearest_member(value, known) if isinstance(value, str) else None
-        kinds = " or ".join(quoted(kind) for kind in known)
-        hint = f"use {kinds}, or remove `type` for a standard step{did_you_mean(meant)}"
-        return Description(f"unknown step type {shown(value)}; {hint}")
-
-    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        if _value(workflow.definition, finding.pointer) != "standard":
-            return None
-        return unsafe("remove `type`", Remove(finding.pointer))
+        good = workflow(step(validationCriteria=[rule]))
+        yield Example(workflow(step(validationCriteria=rule)), good, good, options={"engine_parity": True})
 
 
 class StepMemberWrongShape(WorkflowRule):
@@ -570,44 +643,6 @@ class StepMemberWrongShape(WorkflowRule):
         yield Example(workflow(parallel(type=...)), workflow(parallel()))
 
 
-class VersionNotSemver(WorkflowRule):
-    code = "SC015"
-    name = "version-not-semver"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "The workflow's `version` is not a semantic version."
-    why = "The engine only accepts MAJOR.MINOR.PATCH, so versions can be compared."
-    fix = "Pad a version of plain numbers to three parts."
-    describes = (("Workflow", "pattern", "version"),)
-    bad = {"version": "1.0"}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        version = violation.value
-        message = f"version {shown(version)} is not a semantic version (MAJOR.MINOR.PATCH)"
-        if re.fullmatch(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))?", version):
-            padded = version + ".0" * (2 - version.count("."))
-            return Description(message + did_you_mean(padded), suggestion=padded)
-        return Description(f"{message}; write one such as 1.0.0")
-
-    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        version = finding.suggestion
-        return unsafe(f"write {quoted(version)}", Replace(finding.pointer, version)) if version else None
-
-
-class StepsEmpty(WorkflowRule):
-    code = "SC016"
-    name = "steps-empty"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "The workflow has no steps."
-    why = "There is nothing to run."
-    describes = (("Workflow", "minItems", "steps"),)
-    bad = {"steps": []}
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description:
-        return Description("the workflow has no steps; add at least one")
-
-
 class ConditionSourceShape(WorkflowRule):
     code = "SC017"
     name = "condition-source-shape"
@@ -628,34 +663,6 @@ class ConditionSourceShape(WorkflowRule):
         yield Example(
             workflow(controlled_loop(conditionSource={"kind": "artifact_contract"})), workflow(controlled_loop())
         )
-
-
-class CriteriaBareRule(WorkflowRule):
-    code = "SC018"
-    name = "criteria-bare-rule"
-    severity = Severity.ERROR
-    origin = "schema"
-    summary = "`validationCriteria` is a single rule instead of a list."
-    why = (
-        "The engine only accepts a list of rules or a composition. Outside engine parity a single rule is read as a "
-        "list of one and reported as `design-form-construct`."
-    )
-    fix = "Wrap the rule in a list."
-    describes = tuple((shape, "anyOf") for shape in _COMPOSITIONS)
-
-    def describe(self, violation: Violation, place: StepPlace) -> Description | None:
-        return (
-            Description(f"{place.subject} is a single rule; wrap it in a list") if "type" in violation.value else None
-        )
-
-    def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:
-        rule: Any = _value(workflow.definition, finding.pointer)
-        return unsafe("wrap the rule in a list", Replace(finding.pointer, [rule])) if isinstance(rule, dict) else None
-
-    def examples(self) -> Iterator[Example]:
-        rule = {"type": "length", "min": 200, "message": "Say more."}
-        good = workflow(step(validationCriteria=[rule]))
-        yield Example(workflow(step(validationCriteria=rule)), good, good, options={"engine_parity": True})
 
 
 def _value(root: object, pointer: str) -> object:

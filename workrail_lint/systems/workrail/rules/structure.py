@@ -1,4 +1,4 @@
-"""CD, PR: steps and fragments that repeat one another, and titles whose numbers are out of order."""
+"""CD, PR: steps, fragments and sentences that repeat one another, and titles whose numbers are out of order."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from itertools import pairwise
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import counted, quoted
 from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.condition_logic import normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition, StandardStep, Step
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, label
-from workrail_lint.systems.workrail.rules.rule_needs import CONDITIONS
+from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, sentences, text_index
+from workrail_lint.systems.workrail.rules.rule_needs import (
+    CONDITIONS,
+    LONG_SENTENCE,
+    OFTEN,
+    REPETITION,
+    repeated_sentences,
+)
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _SHORT = 24  # a prompt that says little may be repeated
@@ -225,4 +231,84 @@ class TitleNumberOrder(WorkflowRule):
         yield Example(
             bad=titled("Phase 1: Look", "Phase 3: Try", "Phase 2: Plan"),
             good=titled("Phase 1: Look", "Phase 2: Plan", "Phase 2b: Plan again", "Phase 3: Try"),
+        )
+
+
+# -------------------------------------------------------------------------------------------- repetition
+
+
+class PromptBoundaryBoilerplate(WorkflowRule):
+    code = "PR023"
+    name = "prompt-boundary-boilerplate"
+    severity = Severity.INFO
+    confidence = Confidence.MEDIUM
+    origin = "spec"
+    summary = f"The same sentence of at least {LONG_SENTENCE} characters is in {OFTEN} or more prompts of one run."
+    why = "Agents skip over repeated text, and the copies drift apart when one of them is edited."
+    needs = frozenset({REPETITION})
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        repeated = repeated_sentences(text_index(workflow))
+        owners: dict[str, dict[str, tuple[Step, Text]]] = {}
+        for owner, text in prompts(workflow).having([sentence.lower() for sentence in repeated]):
+            for sentence in sentences(text.text, LONG_SENTENCE):
+                if sentence in repeated:
+                    owners.setdefault(sentence, {}).setdefault(owner.id, (owner, text))
+        judged: dict[tuple[int, int], bool] = {}
+        users = {
+            sentence: self._shown_together(places, judged)
+            for sentence, places in owners.items()
+            if len(places) >= OFTEN
+        }
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for sentence, places in users.items():
+            if len(places) >= OFTEN:
+                groups.setdefault(tuple(places), []).append(sentence)
+        for names, shared in groups.items():
+            more = f" and {counted(len(shared) - 1, 'other')} are" if len(shared) > 1 else " is"
+            report(
+                users[shared[0]][names[0]],
+                f"the sentence {excerpt(shared[0])}{more} in {len(names)} prompts ({listing(names)}); "
+                "say it once, or reword it for each step",
+            )
+
+    def _shown_together(
+        self, places: dict[str, tuple[Step, Text]], judged: dict[tuple[int, int], bool]
+    ) -> dict[str, str]:
+        """Return the texts that one run may show, by step: none that excludes an earlier one. `judged` is kept."""
+        kept: dict[str, str] = {}
+        known: list[list[Condition]] = []
+        for ident, (owner, text) in places.items():
+            conditions = self._conditions(owner, text)
+            if not any(self._never_together(conditions, other, judged) for other in known):
+                kept[ident] = text.pointer
+                if not any([one.raw for one in conditions] == [one.raw for one in other] for other in known):
+                    known.append(conditions)
+        return kept
+
+    @staticmethod
+    def _conditions(owner: Step, text: Text) -> list[Condition]:
+        """Return the conditions that must hold for the agent to see a text."""
+        conditions = [owner.run_condition, owner.around.run_condition if owner.around is not None else None]
+        if owner.kind == "standard" and text.field == "fragment":
+            conditions += [fragment.when for fragment in owner.prompt_fragments if fragment.at("text") == text.pointer]
+        return [condition for condition in conditions if condition is not None and condition.raw]
+
+    @staticmethod
+    def _never_together(first: list[Condition], second: list[Condition], judged: dict[tuple[int, int], bool]) -> bool:
+        for one in first:
+            for other in second:
+                pair = id(one), id(other)
+                if pair not in judged:
+                    judged[pair] = exclusive(one, other)
+                if judged[pair]:
+                    return True
+        return False
+
+    def examples(self) -> Iterable[Example]:
+        same = "Do not edit any file in this step, and report back before you start the next one."
+        names = ("look", "plan", "check")
+        yield Example(
+            workflow(*(step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
+            workflow(*(step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
         )

@@ -181,33 +181,6 @@ _OTHER_RULES = ("prompt", "promptBlocks", "promptFragments")
 _DROPPED = frozenset((*StandardStep.leaves, *StandardStep.parts)).difference(_KEPT, _OTHER_RULES)
 
 
-class TemplateCallRunCondition(_CallRule):
-    code = "TP006"
-    name = "template-call-run-condition"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "A conditional template call expands to steps that have their own conditions."
-    why = "Conditions are not combined: such a step runs when its own condition holds, even if the caller's does not."
-
-    def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        routine = workflow.called_routine(step)
-        if routine is None or step.run_condition is None:
-            return
-        own = routine.conditional_step_ids
-        if own:
-            report(
-                step.at("runCondition"),
-                f"{label(step)}: the condition does not apply to the routine's steps {listing(own)}, which have their "
-                "own conditions",
-                on_name=True,
-            )
-
-    def examples(self) -> Iterable[Example]:
-        condition = {"var": "mode", "equals": "deep"}
-        template, args = "wr.templates.routine.hypothesis-challenge", {"deliverableName": "challenge.md"}
-        yield Example(calling(template, args=args, runCondition=condition), calling(template, args=args))
-
-
 class TemplateIdToken(_CallRule):
     code = "TP007"
     name = "template-id-token"

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
@@ -107,27 +107,6 @@ def _is_writable(text: str) -> bool:
 _SURROGATE = Pattern(f"[{_SURROGATES}]")
 
 
-class CharacterRule(WorkflowRule):
-    """A rule about single characters in any string."""
-
-    effect: ClassVar[str]  # what the characters do, after "contains U+…, "
-
-    def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
-        bad, cleaned = self.find_bad(value)
-        if bad:
-            what = "this name" if is_name else "this string"
-            report(
-                pointer,
-                f"{what} contains {code_points(bad)}, {self.effect}",
-                fix=respelled("remove the characters", cleaned, pointer, is_name, workflow) if self.fix else None,
-                on_name=is_name,
-            )
-
-    def find_bad(self, value: str) -> tuple[str, str]:
-        """Return the offending characters of a string, and the string without them."""
-        raise NotImplementedError
-
-
 def _prompt(text: str) -> dict[str, Any]:
     return workflow(step(prompt=text))
 
@@ -137,50 +116,103 @@ def _escaped(text: str) -> str:
     return json.dumps(_prompt(text), indent=2) + "\n"
 
 
-class UnicodeBidiControl(CharacterRule):
-    code = "SE013"
-    name = "unicode-bidi-control"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A string contains characters that change the direction of the text around them."
-    why = "A reviewer sees the text in another order than the agent, which can hide instructions."
-    fix = "Remove the characters."
-    needs = frozenset({characters.BIDI})
-    effect = "which displays the text in another order; remove it"
-    bad = {"prompt": "Delete\u202e nothing."}
-    good = {"prompt": "Delete nothing."}
-
-    def find_bad(self, value: str) -> tuple[str, str]:
-        if value.isascii():
-            return "", value
-        bad = "".join(char for char in value if char in BIDI_CHARACTERS)
-        return bad, value.translate(dict.fromkeys(map(ord, BIDI_CHARACTERS))) if bad else value
+def _find_bidi(value: str) -> tuple[str, str]:
+    bad = "".join(char for char in value if char in BIDI_CHARACTERS)
+    return bad, value.translate(dict.fromkeys(map(ord, BIDI_CHARACTERS))) if bad else value
 
 
-class UnicodeInvisible(CharacterRule):
+def _find_invisible(value: str) -> tuple[str, str]:
+    if not any(char in value for char in INVISIBLE_CHARACTERS):
+        return "", value
+    invisible = (place for place, char in enumerate(value) if char in INVISIBLE_CHARACTERS)
+    places = [place for place in invisible if not is_needed_joiner(value, place)]
+    kept = set(places)
+    return "".join(value[place] for place in places), "".join(c for i, c in enumerate(value) if i not in kept)
+
+
+def _find_tags(value: str) -> tuple[str, str]:
+    bad: list[str] = []
+
+    def keep_flags(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[0]
+        bad.append(match[0])
+        return ""
+
+    cleaned = _TAGGED.sub(keep_flags, value)
+    return "".join(bad), cleaned
+
+
+def _find_halves(value: str) -> tuple[str, str]:
+    return "".join(_SURROGATE.findall(value)), ""  # no one knows the other half
+
+
+def _find_controls(value: str) -> tuple[str, str]:
+    bad = "".join(_CONTROLS.findall(value))
+    return bad, _CONTROLS.sub("", value) if bad else value
+
+
+# What finds characters of a kind and returns the string without them, what they do, and how bad that is.
+_HIDDEN = (
+    (_find_bidi, "which displays the text in another order; remove it", Severity.ERROR),
+    (_find_invisible, "which is invisible; remove it", Severity.WARNING),
+    (_find_tags, "which spells invisible text; remove it", Severity.ERROR),
+    (_find_halves, "which is half of a character; write the whole one", Severity.ERROR),
+)
+
+
+class UnicodeInvisible(WorkflowRule):
     code = "SE014"
     name = "unicode-invisible"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A string contains invisible characters."
+    summary = "A string contains invisible, reordering, control or broken characters."
     why = (
         "They break searches, checks and comparisons: a word with one inside is a different word. Joiners inside emoji "
-        "and in scripts that need them are fine."
+        "and in scripts that need them are fine. Characters that change the direction of text show a reviewer another "
+        "order than the agent reads, and tag characters spell text that no screen shows but a language model reads: "
+        "both can hide instructions, so they are errors. Control characters can overwrite what a terminal printed. "
+        "Half of a surrogate pair is not a character; each tool replaces it differently."
     )
     fix = "Remove the characters."
-    needs = frozenset({characters.INVISIBLE})
-    effect = "which is invisible; remove it"
-    bad = ({"prompt": "Run the te\u200bsts."}, {"prompt": "Run\ufeff the tests."})
-    good = ({"prompt": "Run the tests."}, {"prompt": "Ask the \U0001f469\u200d\U0001f52c team."})
-    fixed = {"prompt": "Run the tests."}
+    needs = frozenset({characters.BIDI, characters.INVISIBLE, characters.TAG, characters.CONTROL, characters.SURROGATE})
 
-    def find_bad(self, value: str) -> tuple[str, str]:
-        if value.isascii() or not any(char in value for char in INVISIBLE_CHARACTERS):
-            return "", value
-        invisible = (place for place, char in enumerate(value) if char in INVISIBLE_CHARACTERS)
-        places = [place for place in invisible if not is_needed_joiner(value, place)]
-        kept = set(places)
-        return "".join(value[place] for place in places), "".join(c for i, c in enumerate(value) if i not in kept)
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
+        for find, effect, severity in () if value.isascii() else _HIDDEN:
+            self._check(*find(value), effect, severity, pointer, is_name, workflow, report)
+        controls = "which can control a terminal; remove it"
+        self._check(*_find_controls(value), controls, Severity.WARNING, pointer, is_name, workflow, report)
+
+    @staticmethod
+    def _check(
+        bad: str,
+        cleaned: str,
+        effect: str,
+        severity: Severity,
+        pointer: str,
+        is_name: bool,
+        workflow: WorkflowContext,
+        report: Report,
+    ) -> None:
+        if bad:
+            what = "this name" if is_name else "this string"
+            report(
+                pointer,
+                f"{what} contains {code_points(bad)}, {effect}",
+                fix=respelled("remove the characters", cleaned, pointer, is_name, workflow),
+                on_name=is_name,
+                severity=severity,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = _prompt("Run the tests.")
+        for bad in ("Run the te\u200bsts.", "Run\ufeff the tests.", "Run the\u202e tests."):
+            yield Example(_prompt(bad), good, good)
+        yield Example(_prompt("Run the tests.\U000e006f\U000e0062\U000e0065\U000e0079"), good, good)
+        yield Example(_prompt("Ask the te\u200bam."), _prompt("Ask the \U0001f469\u200d\U0001f52c team."))
+        escaped = _escaped("Run the tests.")
+        yield Example(_escaped("Run the tests.\x07"), escaped, escaped)
+        yield Example(_escaped("Be happy \ud83d today."), _escaped("Be happy \U0001f600 today."))
 
 
 def is_needed_joiner(text: str, place: int) -> bool:
@@ -203,84 +235,11 @@ def _in_emoji(char: str) -> bool:
     return code in (0xFE0F, 0x2194) or 0x1F3FB <= code <= 0x1F3FF or unicodedata.category(char) == "So"
 
 
-class UnicodeTagChars(CharacterRule):
-    code = "SE015"
-    name = "unicode-tag-chars"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A string contains tag characters outside of a flag."
-    why = "They spell text that no screen shows but a language model reads, which can smuggle in instructions."
-    fix = "Remove the characters."
-    needs = frozenset({characters.TAG})
-    effect = "which spells invisible text; remove it"
-    bad = {"prompt": "Run the tests.\U000e006f\U000e0062\U000e0065\U000e0079"}
-    good = {"prompt": "Run the tests."}
-
-    def find_bad(self, value: str) -> tuple[str, str]:
-        if value.isascii():
-            return "", value
-        bad: list[str] = []
-
-        def keep_flags(match: re.Match[str]) -> str:
-            if match[1]:
-                return match[0]
-            bad.append(match[0])
-            return ""
-
-        cleaned = _TAGGED.sub(keep_flags, value)
-        return "".join(bad), cleaned
-
-
 # A flag made of tags, or else a stretch of tags.
 _TAGGED = Pattern(f"(\U0001f3f4[\U000e0020-\U000e007e]{{1,8}}\U000e007f)|[{_TAGS}]+")
 
 
-class UnicodeControl(CharacterRule):
-    code = "SE016"
-    name = "unicode-control"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "A string contains control characters."
-    why = (
-        "They have no use in a prompt, and in a terminal or a log they can move the cursor or overwrite what was "
-        "printed."
-    )
-    fix = "Remove the characters."
-    needs = frozenset({characters.CONTROL})
-    effect = "which can control a terminal; remove it"
-
-    def find_bad(self, value: str) -> tuple[str, str]:
-        bad = "".join(_CONTROLS.findall(value))
-        return bad, _CONTROLS.sub("", value) if bad else value
-
-    def examples(self) -> Iterable[Example]:
-        good = _escaped("Run the tests.")
-        yield Example(_escaped("Run the tests.\x07"), good, good)
-
-
 _CONTROLS = Pattern(f"[{_CONTROL}]")
-
-
-class UnicodeLoneSurrogate(CharacterRule):
-    code = "SE017"
-    name = "unicode-lone-surrogate"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A string contains half of a surrogate pair."
-    why = (
-        "It is not a character and can't be written as UTF-8. Each tool replaces it differently, so hashes differ and "
-        "the agent reads a replacement character."
-    )
-    needs = frozenset({characters.SURROGATE})
-    effect = "which is half of a character; write the whole one"
-
-    def find_bad(self, value: str) -> tuple[str, str]:
-        if value.isascii():
-            return "", value
-        return "".join(_SURROGATE.findall(value)), value
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(_escaped("Be happy \ud83d today."), _escaped("Be happy \U0001f600 today."))
 
 
 # ------------------------------------------------------------------------------------------------- names

@@ -1,8 +1,4 @@
-"""Verdicts of the analysis, computed once for all rules that report them; here about variables.
-
-One cause makes one finding: a comparison that is wrong in itself, or whose variable nothing sets, is not also reported
-as outside its domain or never true. So the judgements are made in order, and each skips what an earlier one reported.
-"""
+"""Judgements about variables: whether something sets them, early enough, and what reads them."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, listed, quoted
@@ -21,7 +16,6 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     FOREIGN,
     MENTIONED,
     UNDELIVERED,
-    Decision,
     Definition,
     Mention,
     Use,
@@ -31,223 +25,17 @@ from workrail_lint.systems.workrail.analysis.logic import (
     BOUNDS,
     ONLY_UNSET,
     UNSET,
-    Comparison,
-    KnownNames,
     Near,
-    Node,
     impossible,
     nearest_name,
 )
 from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede, surely_precedes
-from workrail_lint.systems.workrail.condition_logic import LOGIC, is_structure
 from workrail_lint.systems.workrail.model.workflow import Condition
-from workrail_lint.systems.workrail.rules.base import WorkflowContext
-
-_FAR = 1e15  # beyond a bound that is farther away there may be no number
-
-
-class Verdict:
-    """One finding of one rule."""
-
-    __slots__ = ("message", "pointer", "rule", "severity", "unset")
-
-    def __init__(self, rule: str, severity: Severity, pointer: str, message: str, unset: str = "") -> None:
-        self.rule = rule
-        self.severity = severity
-        self.pointer = pointer
-        self.message = message
-        self.unset = unset  # the variable that nothing in the file sets
-
-
-class Judge:
-    """Collects the verdicts on a workflow, and what they have already covered."""
-
-    def __init__(self, workflow: WorkflowContext) -> None:
-        self.workflow = workflow
-        self.analysis: Analysis = workflow.analysis
-        self.verdicts: dict[str, list[Verdict]] = {}
-        self.judged: set[str] = set()  # pointers of comparisons that have their finding
-        self.unset: set[str] = set()  # variables that nothing sets
-        self.dead: set[int] = set()  # steps that never run
-        self.gate_names: dict[str, list[Use]] = {}  # by confirmation, what only its own step sets
-
-    @cached_property
-    def known_names(self) -> KnownNames:
-        """Return the names to suggest: those that something sets, or that were not asked about so far."""
-        analysis = self.analysis
-        names = analysis.all_names
-        return KnownNames([name for name in names if name not in analysis.by_name or analysis.is_set(name)], len(names))
-
-    @cached_property
-    def decisions(self) -> dict[str, Decision]:
-        """Return every condition by its pointer."""
-        return {decision.pointer: decision for decision in self.analysis.decisions}
-
-    @cached_property
-    def plain_uses(self) -> dict[str, list[Use]]:
-        """Return the uses of each variable, without the comparisons that another rule reports."""
-        odd = self._odd
-        if not odd:
-            return self.analysis.by_name
-        return {
-            name: [use for use in uses if use.leaf is None or id(use.leaf) not in odd]
-            for name, uses in self.analysis.by_name.items()
-        }
-
-    @cached_property
-    def malformed(self) -> set[str]:
-        """Return the conditions, by pointer, of which another rule reports a part."""
-        odd = self._odd
-        return {
-            use.root
-            for use in self.analysis.uses
-            if use.leaf is not None and ("." in use.name or (odd and id(use.leaf) in odd))
-        }
-
-    @cached_property
-    def _odd(self) -> set[int]:
-        return {id(use.leaf) for use in self.analysis.uses if use.leaf is not None and is_odd(use.leaf)}
-
-    def report(self, rule: str, severity: Severity, pointer: str, message: str, *, unset: str = "") -> None:
-        self.verdicts.setdefault(rule, []).append(Verdict(rule, severity, pointer, message, unset))
-
-    def is_dead(self, use: Use) -> bool:
-        return use.step in self.dead
-
-    def verdict_when_unset(self, decision: Decision, name: str) -> bool | None:
-        """Return the value of a condition while the variable is unset; None when it depends on others."""
-        node = self.analysis.node(decision.condition)
-        if node is not None:
-            holds = node.value({leaf: leaf.holds(None) for leaf in node.leaves if leaf.variable == name})
-            if holds is not None or (all(map(_goes_both_ways, node.leaves)) and is_read_once(node)):
-                return holds  # no search needed, which would take as long for every variable of a long condition
-        only_unset = {name: ONLY_UNSET}
-        if impossible([node], (), only_unset):
-            return False
-        return True if impossible((), [node], only_unset) else None
-
-
-def is_read_once(node: Node) -> bool:
-    """Return whether every variable is compared once: then each comparison has its own say."""
-    return len({leaf.variable for leaf in node.leaves}) == node.size
-
-
-def _goes_both_ways(leaf: Comparison) -> bool:
-    """Return whether a comparison surely holds for some value and fails for another."""
-    literal = leaf.operand
-    if leaf.operator in BOUNDS:
-        return abs(float(literal)) < _FAR
-    return leaf.operator in ("equals", "not_equals", "") and not is_structure(literal)
-
-
-def is_odd(leaf: Condition) -> bool:
-    """Return whether another rule reports the comparison: with a structure, or with several things at once."""
-    if len(leaf.raw) > 2 or not leaf.raw.keys().isdisjoint(LOGIC):
-        return True
-    if "in" in leaf:
-        return not leaf.in_ or any(map(is_structure, leaf.in_))
-    return is_structure(leaf.equals) or is_structure(leaf.not_equals)
-
-
-_SUBJECTS = {
-    "runCondition": "this step",
-    "fragment": "this fragment",
-    "gate": "this confirmation",
-    "loop": "this loop",
-    "delegation": "this delegation",
-    "criteria": "this validation rule",
-}
-_NEVER = {
-    "runCondition": "never runs",
-    "fragment": "never shows",
-    "gate": "never triggers",
-    "loop": "never starts",
-    "delegation": "never runs",
-    "criteria": "never applies",
-}
-_ALWAYS = {
-    "runCondition": "is never skipped",
-    "fragment": "always shows",
-    "gate": "always triggers",
-    "loop": "runs until its limit",
-    "delegation": "always runs",
-    "criteria": "always applies",
-}
-_EXCEPT = {
-    "runCondition": "is skipped",
-    "fragment": "is hidden",
-    "gate": "is skipped",
-    "loop": "ends",
-    "delegation": "is skipped",
-    "criteria": "is skipped",
-}
-
-
-def subject(judge: Judge, kind: str, step: int) -> str:
-    """Return what a condition decides, in words."""
-    if kind == "runCondition" and judge.analysis.steps[step].kind == "loop":
-        return "this loop"
-    return _SUBJECTS[kind]
-
-
-def consequence(judge: Judge, kind: str, step: int, holds: bool) -> str:
-    """Return what happens because a condition always holds or never does, as in "this step never runs"."""
-    if kind == "loop" and _is_until(judge, step):
-        holds = not holds
-    return f"{subject(judge, kind, step)} {(_ALWAYS if holds else _NEVER)[kind]}"
-
-
-def exception(judge: Judge, kind: str, step: int) -> str:
-    """Return what a condition does when it fails, as in "this step is skipped"."""
-    return f"{subject(judge, kind, step)} {_EXCEPT[kind]}"
-
-
-def _is_until(judge: Judge, step: int) -> bool:
-    facts = judge.analysis.loops.get(judge.analysis.steps[step].id)
-    return facts is not None and facts.kind == "until"
-
-
-def value_text(value: Any) -> str:
-    """Return a value as a message shows it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "null" if value is None else quoted(value, 60)
-
-
-_OPERATORS = {
-    "equals": "is",
-    "not_equals": "is not",
-    "gt": "is greater than",
-    "gte": "is at least",
-    "lt": "is less than",
-    "lte": "is at most",
-    "contains": "contains",
-    "in": "is one of",
-}
-_DEEPEST = 2
-
-
-def in_words(condition: Condition | None, depth: int = 0) -> str:
-    """Return a condition as a clause, for "the step runs only when …"; deep ones are cut short."""
-    if condition is None or not condition.raw or depth > _DEEPEST:
-        return "…"
-    if "var" in condition:
-        for name, word in _OPERATORS.items():
-            if name in condition:
-                if name == "in":
-                    return f"{condition.var} {word} {', '.join(map(value_text, condition.in_[:5]))}"
-                literal = condition.raw[name]
-                return f"{condition.var} {word} {literal if name in BOUNDS else value_text(literal)}"
-        return f"{condition.var} is true"
-    for logic, parts in (("and", condition.and_), ("or", condition.or_)):
-        if logic in condition:
-            return f" {logic} ".join(in_words(part, depth + 1) for part in parts[:4])
-    return f"not ({in_words(condition.not_, depth + 1)})"
-
+from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in_words, value_text
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
 MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"
-GATE_SELF, NEVER_READ, COUNTER = "gate-condition-self", "variable-never-read", "counter-not-initialized"
+GATE_SELF, COUNTER = "gate-condition-self", "counter-not-initialized"
 # The run stops where these find nothing.
 _STOPS = ("items", "count")
 # Where a value is used as it is, and not only compared.
@@ -330,7 +118,7 @@ class _Variable:
     def _never_set(self, use: Use, more: str) -> None:
         meant = self._meant(use)
         undelivered = any(definition.confidence == UNDELIVERED for definition in self.definitions)
-        mentioned = bool(self.mentions) or any(definition.confidence == MENTIONED for definition in self.definitions)
+        mentioned = self._is_mentioned(use)
         if meant is None and not self.analysis.is_complete:
             return  # a workflow that was not found may set it
         hint = f"; did you mean {quoted(meant.name)}?" if meant else f"; {self._remedy()}"
@@ -351,6 +139,21 @@ class _Variable:
             what = f"nothing sets {name}"
         message = f"{what}{self._effect(use)}{hint}{more}"
         self.judge_.report(NEVER_SET, severity, use.pointer, message, unset=self.name)
+
+    def _is_mentioned(self, use: Use) -> bool:
+        """Return whether a text that the agent may have read by then names the variable, though it does not set it."""
+        if any(definition.confidence == MENTIONED for definition in self.definitions):
+            return True
+        if use.leaf is None or use.kind == "loop":
+            return bool(self.mentions)
+        here = self.analysis.steps[use.step]
+        steps = [mention.step for mention in self.mentions]
+        return any(
+            index is None
+            or self.analysis.steps[index].position <= here.position
+            or (here.loop is not None and self.analysis.steps[index].loop == here.loop)
+            for index in steps
+        )
 
     def _remedy(self) -> str:
         declared = f'declare it in `preconditions`: "Inputs: `{self.name}`"'
@@ -638,6 +441,9 @@ def _gate_remedy(judge: Judge, use: Use, names: str) -> str:
     return "Move it to the next step"
 
 
+_SHAPE = Pattern(r"[^{}\n.;]{0,60}\{[^{}\n]*\w\s*\}")
+
+
 def judge_items(judge: Judge) -> None:
     """Report members of loop items that the producer of the list does not name."""
     analysis = judge.analysis
@@ -658,34 +464,23 @@ def judge_items(judge: Judge) -> None:
         hint = f"; did you mean {quoted(meant.name)}?" if meant else f", but no {quoted(member)}"
         judge.report(
             MEMBER,
-            Severity.WARNING if meant else Severity.INFO,
+            Severity.WARNING if meant or _are_listed(analysis, facts.items) else Severity.INFO,
             use.pointer,
             f"items of {quoted(facts.items)} have {', '.join(members[:12])}{hint}",
         )
+
+
+def _are_listed(analysis: Analysis, items: str) -> bool:
+    """Return whether a prompt shows the items as `{name, size}`, and not only some of their members."""
+    lists = [statement for statement in analysis.statements(items) if statement.kind == LIST]
+    shapes = [_SHAPE.match(statement.text, statement.span[1]) for statement in lists]
+    return bool(shapes) and all(shapes)
 
 
 def _members(analysis: Analysis, items: str) -> Iterable[str]:
     for statement in analysis.statements(items):
         if statement.kind == LIST:
             yield from statement.values
-
-
-def judge_unread(judge: Judge) -> None:
-    """Report variables that a prompt asks for and nothing reads."""
-    analysis = judge.analysis
-    unread: list[tuple[str, str]] = []
-    for name in sorted(analysis.all_names):
-        if name in analysis.by_name or analysis.mentions(name):
-            continue
-        definitions = analysis.definitions(name)
-        stated = [definition for definition in definitions if definition.confidence == "stated"]
-        if stated and len(stated) == len(definitions):
-            unread.append((stated[0].pointer, name))
-    if unread:
-        names = sorted(name for _, name in unread)
-        shown_names = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-        what = "variable is" if len(names) == 1 else "variables are"
-        judge.report(NEVER_READ, Severity.INFO, unread[0][0], f"{len(names)} {what} set and never read: {shown_names}")
 
 
 _COUNTS_BEFORE = Pattern(
@@ -696,12 +491,17 @@ _COUNTS_BEFORE = Pattern(
 _COUNTS_AFTER = Pattern(r"[`'\"*]*\s*(?:\+=|-=|\+\+|=\s*`?(\w+)`?\s*[+-]\s*\d)")
 
 
+_EFFECT_OF_UNSET = ", and comparisons with an unset variable are false"
+
+
 def judge_counters(judge: Judge) -> None:
     """Report variables that are only counted up or down and never get a first value."""
     analysis = judge.analysis
     silent = " ".join(verdict.message for verdict in judge.verdicts.get("loop-never-entered", ()))
     for name, uses in judge.plain_uses.items():
-        compared = [use for use in uses if use.leaf is not None and not BOUNDS.isdisjoint(use.leaf.raw)]
+        compared = [
+            use for use in uses if use.kind == "token" or (use.leaf is not None and not BOUNDS.isdisjoint(use.leaf.raw))
+        ]
         if not compared or name in judge.unset or analysis.is_given(name) or analysis.is_of_loop(name):
             continue
         setters = analysis.setters(name)
@@ -712,8 +512,8 @@ def judge_counters(judge: Judge) -> None:
                 COUNTER,
                 Severity.WARNING,
                 compared[0].pointer,
-                f"{quoted(name)} is only counted and never gets a first value, and comparisons with an unset variable "
-                "are false; ask for a start value in an earlier step",
+                f"{quoted(name)} is only counted and never gets a first value"
+                f"{_EFFECT_OF_UNSET if compared[0].leaf is not None else ''}; ask for a start value in an earlier step",
             )
 
 

@@ -202,7 +202,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
         if any(error.pointer.startswith(f"{step.at(block)}/") for error in workflow.earlier for block in blocks):
             return None  # no generated step shows what is wrong in a block, so it would be lost
         used = workflow.step_ids
-        nodes, errors = expand_virtual((Node(step.raw, step.pointer, model=step),), workflow.id)
+        nodes, errors = expand_virtual((Node(step),), workflow.id)
         operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
         for offset, node in enumerate(nodes[1:], 1):
             explicit = {**node.step, "id": node.id.replace("__", "-")}

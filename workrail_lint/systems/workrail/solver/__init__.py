@@ -2,3 +2,12 @@
 
 One exact answer for all its users: the analysis, the automatic agent, coverage goals, scenario generation.
 """
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from workrail_lint.systems.workrail.model.workflow import Condition
+
+# A condition, and whether it is to hold.
+Wish: TypeAlias = "tuple[Condition | None, bool]"

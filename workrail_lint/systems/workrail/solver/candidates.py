@@ -20,7 +20,7 @@ from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.pattern_texts import matching_texts
+from workrail_lint.base.ecma_regex import matching_texts
 from workrail_lint.systems.workrail.condition_logic import BOUNDS, FALSE_WORDS, TRUE_WORDS, normal_text
 from workrail_lint.systems.workrail.solver.expression import UNSET, Comparison
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from workrail_lint.base import js
 from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WORDS
 from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.candidates import (
     TEXTUAL,
     candidates,
@@ -39,8 +40,6 @@ from workrail_lint.systems.workrail.solver.expression import (
 MAX_TRIES = 50_000
 _EMPTY: Mapping[str, Any] = {}
 
-# A condition, and whether it is to hold.
-Wish: TypeAlias = tuple[Condition | None, bool]
 _Vector: TypeAlias = tuple[bool | None, ...]
 
 

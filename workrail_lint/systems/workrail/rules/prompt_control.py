@@ -1,0 +1,281 @@
+"""PR, LP: prompts that direct the run: jumps, exits and rounds that the engine knows nothing about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.findings import Confidence, Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
+from workrail_lint.systems.workrail.rules.prompt_references import base_number, numbered_parts, own_numbers
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label, mentions
+from workrail_lint.systems.workrail.rules.rule_needs import condition_facts, number_of_rounds
+
+_PART = r"(?:steps?|phases?|stages?)"
+_QUOTE = "[\"'`*]{0,3}"
+_JUMP = Search(
+    ("back to", "return", "jump", "restart", "straight to", "directly to", "ahead to"),
+    r"\b(?:go(?:ing)? back to|(?:go|proceed|move|continue) (?:straight|directly|ahead) to"
+    r"|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
+    r"|loop(?:ing)? back to|restart(?:ing)? (?:from|at))\s+(?:the )?"
+    rf"(?:({_PART})\s+{_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
+    rf"|(?:an? )?((?:earlier|previous|prior|preceding) {_PART})\b"
+    rf"|{_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE})",
+    before=12,
+)
+_RANGE = r"\d+[a-z]?(?:\s?(?:-|–|to|through|,|and)\s?\d+[a-z]?)*"
+_SKIP = Search(
+    ("skip",),
+    r"\bskip(?:ping)? (?:"
+    r"(?:(?:ahead|directly|straight|forward|back|down) )?to (?:the )?"
+    rf"(?:({_PART}) {_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
+    r"|`([a-z0-9]+(?:[-_][a-z0-9]+)*)`)"
+    rf"|((?:over )?(?:the |all (?:the |of the )?|any )?(?:next|remaining|following|other)(?: \w{{1,12}})? {_PART})\b"
+    r"|(the rest of (?:the|this) workflow)\b"
+    rf"|(?:over )?(?:the )?({_PART}) {_QUOTE}({_RANGE})\b{_QUOTE}"
+    r"|(this (?:step|phase))\b)",
+)
+_ARE_SKIPPED = Search(("skip",), rf"\b{_PART} ({_RANGE}) (?:are|is|will be|get|gets|should be) skipped\b", before=60)
+_FIRST_NUMBER = Pattern(r"\d+[a-z]?")
+
+
+class ProseJump(WorkflowRule):
+    code = "PR038"
+    name = "prose-jump"
+    severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
+    origin = "product"
+    summary = "A prompt tells the agent to jump to another step, or to skip steps."
+    why = (
+        "The engine always continues with the next step in order whose `runCondition` holds. An agent that tries to "
+        "jump gets that step anyway, or does two steps at once."
+    )
+    words = (IN_PROMPTS, *_JUMP.words, *_SKIP.words)
+    bad = {
+        "steps": [
+            {"id": "prepare", "prompt": "Prepare the data. If the input is empty, jump to step 'publish'."},
+            {"id": "clean-up", "prompt": "Clean the data."},
+            {"id": "publish", "prompt": "Publish the data."},
+        ]
+    }
+    good = {
+        "steps": [
+            {"id": "prepare", "prompt": "Prepare the data. Set `inputEmpty` to true or false."},
+            {"id": "clean-up", "prompt": "Clean the data.", "runCondition": {"var": "inputEmpty", "equals": False}},
+            {"id": "publish", "prompt": "Publish the data."},
+        ]
+    }
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        seen: set[tuple[str, str]] = set()
+        for phrase, target, is_skip in self._jumps(workflow):
+            if phrase.hit.text.field == "outputRequired" or (phrase.pointer, target) in seen:
+                continue
+            if phrase.is_negated or (is_skip and self._is_conditional_by_structure(phrase, target, workflow)):
+                continue
+            seen.add((phrase.pointer, target))
+            advice = (
+                "give the steps to skip a `runCondition`"
+                if is_skip
+                else "skip steps with a `runCondition`, or repeat them in a loop"
+            )
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, because the engine always continues "
+                f"with the next step; {advice}",
+            )
+
+    def _jumps(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, bool]]:
+        """Yield everything that reads like a jump, with its target, and whether it only skips."""
+        texts = delivered(workflow)
+        for phrase in texts.phrases(_JUMP):
+            kind, target, relative, bare = phrase.hit.match.groups()
+            if relative is not None:
+                yield phrase, relative, False
+            elif bare is not None:
+                if self._names_step(bare, workflow) and ("-" in bare or phrase.words.endswith(("'", '"', "`"))):
+                    yield phrase, bare, False
+            elif self._is_step(kind, target, phrase, workflow):
+                yield phrase, target, False
+        for phrase in texts.phrases(_SKIP):
+            kind, target, code, several, rest, numbered, numbers, this = phrase.hit.match.groups()
+            if target is not None:
+                if self._is_step(kind, target, phrase, workflow):
+                    yield phrase, target, False
+            elif code is not None:
+                if code in workflow.step_ids:
+                    yield phrase, code, False
+            elif numbers is not None:
+                if self._is_step(numbered, numbers, phrase, workflow):
+                    yield phrase, numbers, True
+            else:
+                yield phrase, several or rest or this, True
+        for phrase in texts.phrases(_ARE_SKIPPED):
+            if self._is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
+                yield phrase, phrase.hit.match[1], True
+        subject = self._subject(workflow) if texts.has("skip") else ""
+        # The pattern is compiled only if it may match.
+        if subject and texts.begins("skip", tuple(f"{start}{subject}" for start in _SKIPS)):
+            for phrase in texts.phrases(_skip_subject(subject)):
+                yield phrase, subject, True
+
+    @staticmethod
+    def _names_step(ident: str, workflow: WorkflowContext) -> bool:
+        """Return whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
+        if ident in workflow.step_ids:
+            return True
+        return ident[-1:].isdigit() and any(known.startswith(f"{ident}-") for known in workflow.step_ids)
+
+    @staticmethod
+    def _is_step(kind: str, target: str, phrase: Phrase, workflow: WorkflowContext) -> bool:
+        """Return whether a step or phase of the workflow is meant: by id, or by a number that no list in it uses."""
+        if not target[0].isdigit():
+            # "go back to step through the code" does not name a step.
+            return target in workflow.step_ids or phrase.words.endswith(("'", '"', "`"))
+        number = _FIRST_NUMBER.compiled.match(target)
+        first = number[0] if number else target
+        if first in numbered_parts(workflow, kind.rstrip("s")):
+            return True
+        return base_number(first) not in own_numbers(phrase.step, kind.rstrip("s"))
+
+    @staticmethod
+    def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: WorkflowContext) -> bool:
+        """Return whether a condition skips what the prompt says is skipped."""
+        if target.startswith("this") and phrase.step.is_conditional:
+            return True
+        read = condition_facts(workflow).by_variable
+        return any(
+            any(condition.role == "run" for condition in conditions) and mentions(phrase.step.prompt_text, name)
+            for name, conditions in read.items()
+        )
+
+    @staticmethod
+    def _subject(workflow: WorkflowContext) -> str:
+        """Return what the workflow is about by its name, when that is more than one word."""
+        plain = workflow.model.name.split("(")[0].lower().split()
+        while plain and plain[-1] in _GENERIC:
+            plain.pop()
+        is_plain = all(word.replace("-", "").isalpha() for word in plain)
+        return " ".join(plain) if 2 <= len(plain) <= 5 and is_plain else ""
+
+
+_SKIPS = tuple(f"{verb} {which}" for verb in ("skip", "skipping") for which in ("", "the ", "this ", "all "))
+_GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "and", "of", "for", "to"))
+
+
+@lru_cache(maxsize=4)
+def _skip_subject(subject: str) -> Search:
+    return Search(("skip",), rf"\bskip(?:ping)? (?:the |this |all )?{subject}\b")
+
+
+# ------------------------------------------------------------------------------------------------- loops
+
+_EXIT = Search(
+    ("loop",),
+    r"\b(?:(?:exit|leave|leaving|end|stop|stopp|terminate|terminat|quit|quitt|abort)(?:ing|s)?|break(?:ing)? out of)"
+    r" (?:the |this )?(?:\w{1,20} )?loop\b"
+    r"|\bthe loop (?:will |should |must |can |may )?(?:ends?|stops?|exits?|terminates?)\b",
+    before=40,
+)
+# A counted loop ends automatically, and a prompt may say so.
+_NATURAL_END = Pattern(
+    r"\b(?:after|when|once|until) (?:all|every|each|the last|it has run|its|\d+|two|three|four|five)\b"
+    r"|\bautomatically\b|\bby itself\b|\bon its own\b|\bat the end of the loop\b"
+)
+_DECIDED_BY = {"for": "its count", "forEach": "its list"}
+
+
+class ProseExitInCountedLoop(LoopRule):
+    code = "LP045"
+    name = "prose-exit-in-counted-loop"
+    severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
+    origin = "product"
+    summary = "A prompt in a `for` or `forEach` loop tells the agent to leave the loop."
+    why = (
+        "Such a loop runs as often as its count or its list says. The agent can't end it early, so it gets the "
+        "remaining rounds with nothing left to do."
+    )
+    words = (IN_PROMPTS, *_EXIT.words)
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        if not any(loop.loop.type in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
+            return
+        seen: set[str] = set()
+        for phrase in delivered(workflow).phrases(_EXIT):
+            loop = workflow.loop_of.get(phrase.step.pointer)
+            kind = loop.loop.type if loop is not None else None
+            if kind not in _DECIDED_BY or phrase.pointer in seen:
+                continue
+            if phrase.is_negated or _NATURAL_END.search(phrase.sentence):
+                continue
+            seen.add(phrase.pointer)
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, because {_DECIDED_BY[kind]} decides how "
+                f"often this {kind} loop runs; use a while loop with a loop-control artifact, or a `runCondition` on "
+                "the step",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        prompt = "Improve the draft. If nothing is left to improve, leave the loop."
+        yield Example(
+            samples.workflow(samples.loop(samples.step("improve", prompt))),
+            samples.workflow(samples.controlled_loop(samples.step("improve"), samples.decision())),
+        )
+
+
+_WORDS = {
+    word: value
+    for value, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
+}
+_ROUNDS = Search(
+    ("at most", "up to", "no more than", "max"),
+    r"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?)\s+"
+    rf"(\d{{1,4}}|{'|'.join(_WORDS)})\s+(?:full |total |loop )?(round|iteration|passe?|cycle)s?\b",
+)
+# "5 iterations of the simulation" and "3 passes per file" do not count the rounds of the loop.
+_OF_SOMETHING = Pattern(r"\s+(?:of (?!this loop|the loop|this step)|per |for each |in each |through |over )")
+
+
+class ProseRoundsDiffer(LoopRule):
+    code = "LP046"
+    name = "prose-rounds-differ"
+    severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
+    origin = "product"
+    summary = "A prompt in a loop limits the rounds to a number other than `maxIterations`."
+    why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."
+    words = (IN_PROMPTS, *_ROUNDS.words)
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        seen: set[tuple[str, int]] = set()
+        for phrase in delivered(workflow).phrases(_ROUNDS):
+            loop = workflow.loop_of.get(phrase.step.pointer)
+            if loop is None or phrase.is_negated or _OF_SOMETHING.match(phrase.passage.low, phrase.end):
+                continue
+            word = phrase.hit.match[1]
+            rounds = _WORDS.get(word) or int(word)
+            settings = (loop.loop.max_iterations, number_of_rounds(loop))
+            limits = [limit for limit in settings if limit is not None]
+            if not limits or rounds in limits or (phrase.pointer, rounds) in seen:
+                continue
+            seen.add((phrase.pointer, rounds))
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} contradicts the loop, which runs at most "
+                f"{js.number_text(min(limits))} rounds; make the prompt and `maxIterations` agree",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def limited(rounds: int) -> dict[str, Any]:
+            prompt = f"Improve the draft. Run at most {rounds} rounds."
+            return samples.workflow(samples.controlled_loop(samples.step("improve", prompt), samples.decision()))
+
+        yield Example(limited(6), limited(3))
