@@ -1,7 +1,8 @@
 """`docs/precision.md`, made from the labels beside it: `python -m tools.precision`.
 
-A label is one finding on a public workflow that a person has read: rule, file, place, severity, and one of `LABELS`.
-`tests/conformance/test_precision.py` compares the labels with what the rules say about those workflows today.
+A label is one finding that a person has read: rule, file, place, severity, and one of `LABELS`. Findings about
+workflows are those on public workflows; findings about teams and blocks are those in the runs of the shipped scenarios.
+`tests/conformance/test_precision.py` compares the labels with what the rules say today.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workrail_lint.rules.table import RuleInfo
+from workrail_lint.systems.blocks.rules import RULES as BLOCK_RULES
+from workrail_lint.systems.team.rules import RULES as TEAM_RULES
 from workrail_lint.systems.workrail.rules import RULES
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "docs" / "precision.jsonl"
 PAGE = ROOT / "docs" / "precision.md"
+GOLDENS = sorted(ROOT.glob("fixtures/scenarios/team/__goldens__/*.json")) + sorted(
+    ROOT.glob("fixtures/scenarios/blocks/__goldens__/*.json")
+)
 LABELS = {
     "useful": "true, and the author would want to change the workflow",
     "minor": "true, but rarely worth a change",
@@ -28,6 +34,11 @@ Every finding of `workrail-lint check --severity info` on the public workflows w
 labelled: {findings} findings in {files} files. The labels are in [precision.jsonl](precision.jsonl); the workflows are
 not part of this repository."""
 _REST = "The other {rules} rules about workflows have no finding here; {off} of them are off by default."
+_RUNS = """\
+Every finding in the runs of the shipped scenarios (`fixtures/scenarios`) was read beside its scenario and labelled:
+{findings} findings in {files} of {runs} runs; in the others there is none. The sessions and outputs in
+`fixtures/team` and `fixtures/blocks` have none either."""
+_RUNS_REST = "The other {rules} rules about teams and blocks have no finding here; each shows one in its example."
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -45,7 +56,26 @@ def labels() -> list[Label]:
     return [Label(**json.loads(line)) for line in DATA.read_text(encoding="utf-8").splitlines()]
 
 
-def page(labels: list[Label]) -> str:
+def of_runs(labels: list[Label]) -> list[Label]:
+    """Return the labels of findings about teams and blocks."""
+    return [label for label in labels if label.rule.startswith(("TC", "BC"))]
+
+
+def run_findings() -> list[tuple[str, str, str, str]]:
+    """Return the findings in the runs of the shipped scenarios: rule, file, place, severity."""
+    findings = []
+    for path in GOLDENS:
+        golden = json.loads(path.read_text(encoding="utf-8"))
+        name = path.relative_to(ROOT).as_posix()
+        findings += [
+            (each["code"], name, f"{each['file']}#{each['pointer']}", each["severity"]) for each in golden["findings"]
+        ]
+    return findings
+
+
+def page(every_label: list[Label]) -> str:
+    runs = of_runs(every_label)
+    labels = [label for label in every_label if label not in runs]
     files = len({label.file for label in labels})
     by_rule = {info.code: info for info in RULES.infos}
     spoken = sorted({label.rule for label in labels})
@@ -62,8 +92,24 @@ def page(labels: list[Label]) -> str:
             [_rule_row(by_rule[code], [label for label in labels if label.rule == code]) for code in spoken],
         ),
         _REST.format(rules=len(by_rule) - len(spoken), off=sum(not info.default_on for info in RULES.infos)),
+        *_about_runs(runs),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _about_runs(labels: list[Label]) -> list[str]:
+    rules = {info.code: info for known in (TEAM_RULES, BLOCK_RULES) for info in known.infos}
+    spoken = sorted({label.rule for label in labels})
+    files = len({label.file for label in labels})
+    return [
+        "## Teams and blocks",
+        _RUNS.format(findings=len(labels), files=files, runs=len(GOLDENS)),
+        _table(
+            ("rule", "name", "findings", *LABELS),
+            [_rule_row(rules[code], [label for label in labels if label.rule == code]) for code in spoken],
+        ),
+        _RUNS_REST.format(rules=len(rules) - len(spoken)),
+    ]
 
 
 def _severity_row(name: str, labels: list[Label]) -> tuple[str, ...]:

@@ -515,7 +515,8 @@ class Causes:
         self._old = old
         self._new = new
         self.differences = compare(old, new)
-        self._workflow = str(new.get("workflow") or new.get("scenario") or "")
+        # The same edit at the same node is one change, whichever scenarios of another contract show it.
+        self._workflow = str(new.get("workflow") or new.get("pack") or "")
         self._keys: dict[int, tuple[tuple[CauseKey, ...], ...]] = {}
         self._own: dict[CauseKey, Difference] = {}
         self._attribute()

@@ -185,12 +185,12 @@ def test_the_hook_undoes_what_an_agent_in_python_may_not_do() -> None:
     [
         ({"filesModified": ["/workspace/a.py", "../x"]}, "/filesModified/1", "BC109"),
         ({"filesModified": ["a//b", "../x"], "blockId": "b"}, "/filesModified/1", "BC109"),
-        ({"filesModified": ["/workspace/a.py"], "blockId": "b"}, "/blockId", "BC118"),
-        ({"filesModified": ["/workspace/a.py"], "blockId": "b c"}, "/blockId", "BC116"),
+        ({"filesModified": ["/workspace/a.py"], "blockId": "b"}, "/blockId", "BC117"),
+        ({"filesModified": ["/workspace/a.py"], "blockId": "b c"}, "/blockId", "BC101"),
         (
             {"filesModified": ["/workspace/a.py"], "deliverables": {"blockType": "x"}},
             "/deliverables/blockType",
-            "BC202",
+            "BC101",
         ),
     ],
 )
@@ -424,3 +424,35 @@ def test_the_hook_puts_back_links_and_folders_too(tmp_path: Path) -> None:
 def test_an_agent_that_gives_back_something_else_is_told_what_a_reply_is(reply: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         run(chain(node("a")), {"a": lambda **_: reply})
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_an_edit_outside_of_the_restrictions_is_named_as_that(hidden: bool) -> None:
+    reply: dict[str, Any] = {"write": {"docs/plan.md": "new\n", "src/a.py": "new\n"}}
+    if hidden:
+        reply["output"] = {"filesCreated": [], "filesModified": ["src/a.py"]}
+    repo = {"files": {"src/a.py": "old\n"}, "restrictions": ["src/**"]}
+    made = run(chain(node("a", "coding", "Build it.")), repo=repo, replies={"a": reply})
+    how = "was edited but not reported, and matches" if hidden else "matches"
+    message = f"'docs/plan.md' {how} none of the restrictions 'src/**'"
+    assert [(each.code, each.message) for each in made.findings] == [("BC609", message)]
+    assert [(each["code"], each["message"]) for each in made.golden["blockers"]] == [
+        ("BLOCK_RESTRICTED_WRITE", message)
+    ]
+
+
+@pytest.mark.parametrize("reply", [{"output": "none"}, {"raw": "{"}, {"timeout": True}, {"exit": 3, "output": "none"}])
+def test_a_block_that_fails_does_not_hide_its_edits(reply: dict[str, Any]) -> None:
+    repo = {"files": {"src/a.py": "old\n"}, "restrictions": ["src/**"]}
+    replies = {"a": {"write": {"docs/plan.md": "new\n"}, **reply}}
+    made = run(chain(node("a", "coding", "Build it.")), repo=repo, replies=replies)
+    assert "BC609" in made.codes
+    assert "BLOCK_RESTRICTED_WRITE" in [each["code"] for each in made.golden["blockers"]]
+
+
+def test_a_hidden_edit_on_a_read_only_mount_is_named_as_that() -> None:
+    reply = {"write": {"src/a.py": "new\n"}, "output": {"filesModified": []}}
+    repo = {"files": {"src/a.py": "old\n"}, "readOnly": True}
+    made = run(chain(node("a", "reviewer", "Review it.")), repo=repo, replies={"a": reply})
+    message = "'src/a.py' was edited but not reported, and is on a read-only mount"
+    assert message in [each.message for each in made.findings]

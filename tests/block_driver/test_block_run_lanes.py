@@ -136,7 +136,7 @@ def test_nobody_else_can_write_the_output_of_another_block() -> None:
     edges = [edge("s", "a"), edge("s", "b")]
     made = run(workflow(node("s"), *coders("ab"), edges=edges, parallelGroups=[group("a", "b")]), replies={"a": liar})
     assert made.fan_ins[0]["applied"] == {}
-    assert "BC112" in made.codes
+    assert "BC109" in made.codes
     assert made.steps[0]["output"]["summary"] == "Simulated s."
 
 

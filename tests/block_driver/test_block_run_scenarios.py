@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from block_runs import chain, node
 
+from pytest_workrail.golden.diff import Causes, grouped
 from pytest_workrail.locks.registry import shipped_registry
 from pytest_workrail.systems import blocks
 from pytest_workrail.systems.blocks.block_run import BlockRun
@@ -158,10 +160,24 @@ def test_what_a_good_run_leaves_behind_is_clean(name: str, tmp_path: Path) -> No
     kinds = {path.rpartition("/")[2].partition("-")[0] for path in report.files}
     assert {"block", "env", "prompt", "repo", "trace.json", "definition.workflow.json"} <= kinds
     # Ids that people can read are no UUIDs, which is all there is to say.
-    assert {finding.code for finding in report.findings} <= {"BC304"}
+    assert {finding.code for finding in report.findings} <= {"BC301"}
 
 
 def test_what_a_bad_run_leaves_behind_is_told(tmp_path: Path) -> None:
     blocks.run(FOLDER / "restrictions-in-words.scenario.json", keep=tmp_path)
     errors = [finding.code for finding in check([tmp_path]).findings if finding.severity is Severity.ERROR]
     assert errors == ["BC609"]
+
+
+def test_one_prompt_change_in_four_goldens_is_one_group() -> None:
+    def golden(name: str, prompt: str, replies: dict[str, Any]) -> dict[str, Any]:
+        definition = chain(node("a"), node("b", "coding", prompt), node("c", "reviewer", "Review it."))
+        return blocks.run({"name": name, "block": {"replies": replies}}, workflow=definition).golden
+
+    ways: list[dict[str, Any]] = [{}, {"a": {"ticks": 9}}, {"c": {"output": "none"}}, {"b": {"write": {"x.py": "1"}}}]
+    pairs = {
+        f"way-{number}": [golden(f"way-{number}", prompt, replies) for prompt in ("Build it.", "Build all of it.")]
+        for number, replies in enumerate(ways)
+    }
+    (group,) = grouped((name, list(Causes(*pair))) for name, pair in pairs.items())
+    assert (group.key.step, group.goldens) == ("b", list(pairs))

@@ -60,9 +60,9 @@ def test_a_cycle_is_refused() -> None:
 
 
 def test_what_the_studio_can_not_load_is_not_run() -> None:
-    with pytest.raises(blocks.ScenarioInvalid, match="BC304 /id: the studio can't load this definition"):
+    with pytest.raises(blocks.ScenarioInvalid, match="BC301 /id: the studio can't load this definition"):
         run(workflow(node("a")), profile="studio")
-    with pytest.raises(blocks.ScenarioInvalid, match="BC316"):
+    with pytest.raises(blocks.ScenarioInvalid, match="BC315"):
         run(triage("items.length > 0 == true"), profile="studio")
 
 

@@ -29,10 +29,11 @@ def test_x1_the_output_is_rejected_with_its_findings() -> None:
     assert sorted(told) == [
         ("BC101", "/filesCreated"),
         ("BC109", "/filesModified/0"),
-        ("BC110", "/filesModified/2"),
-        ("BC118", "/blockId"),
-        ("BC205", "/deliverables/taskList"),
+        ("BC109", "/filesModified/2"),
+        ("BC117", "/blockId"),
+        ("BC203", "/deliverables/taskList"),
         ("BC206", "/deliverables/filesChanged"),
+        ("BC207", "/deliverables/diffSummary"),
     ]
     assert made.steps[0]["synthetic"] == "malformed"
     assert made.blockers[0]["pointer"] == {"kind": "output", "nodeId": "dev1", "path": "/filesCreated"}
@@ -277,7 +278,7 @@ def test_x7_concatenate_and_failure() -> None:
     assert made.files == {"src/a.py": "a\n"}
     assert made.fan_ins[0]["result"]["conflicts"] == []
     [finding] = made.findings
-    assert finding.code == "BC509"
+    assert finding.code == "BC508"
     assert "r1" in finding.message
     assert "src/a.py" in finding.message
     assert [(each["code"], each["pointer"]["nodeId"]) for each in made.blockers] == [("BLOCK_FAILED", "r2")]
@@ -309,7 +310,7 @@ def test_x8_a_folder_that_a_run_left_behind_is_linted_with_its_faults(tmp_path: 
         ("block-c.json", "BC605"),
         ("block-q.json", "BC602"),
         ("notes.md", "BC601"),
-        ("env-c.json", "BC604"),
+        ("env-c.json", "BC603"),
     }
 
 

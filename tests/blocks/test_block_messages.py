@@ -63,7 +63,7 @@ def test_a_mount_names_its_source(document: dict[str, Any], expected: tuple[str,
 )
 def test_a_cycle_through_groups_names_the_nodes_on_it(groups: list[Any], edges: list[Any], cycle: str) -> None:
     flow = workflow(*(node(name) for name in "abcd"), edges=edges, parallelGroups=groups)
-    ((_, message),) = messages(check_text(flow, WORKFLOW_PATH), "BC335")
+    ((_, message),) = messages(check_text(flow, WORKFLOW_PATH), "BC334")
     assert message.endswith(f"the transitions form a cycle: {cycle}")
 
 
@@ -86,7 +86,7 @@ def test_a_single_node_becomes_a_body() -> None:
         loop = control("a", "forEach", forEachConfig={**config, "bodyNodeIds": body})
         return text(workflow(loop, node("b"), edges=[edge("a", "b")]))
 
-    found = [finding for finding in check_text(looped("b"), WORKFLOW_PATH) if finding.code == "BC302"]
+    found = [finding for finding in check_text(looped("b"), WORKFLOW_PATH) if finding.code == "BC301"]
     assert fix_once(looped("b"), found) == looped(["b"]).replace('[\n              "b"\n            ]', '["b"]')
 
 

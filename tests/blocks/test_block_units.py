@@ -63,7 +63,7 @@ def test_named_files_are_checked_alone(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_unit_is_whole_whichever_folder_is_named(part: str, tmp_path: Path) -> None:
     write(tmp_path, {**GAP, ".run/env-c.json": environment("c", "2", "b")})
     found = serious(check_folder(tmp_path, paths=[part]))
-    assert {(".output", "BC603"), (".run/env-c.json", "BC604")} <= {*found}
+    assert {(".output", "BC603"), (".run/env-c.json", "BC603")} <= {*found}
     assert len(found) == len({*found})
 
 
@@ -85,7 +85,7 @@ def test_the_definition_can_be_configured(tmp_path: Path) -> None:
     assert serious(check_folder(tmp_path)) == []
     found = check_folder(tmp_path, {"block-workflow": "studio/flow.json"}, [".output"])
     # The block behind the gap is sent to the file that is missing, so it is told twice, from both sides.
-    assert serious(found) == [(".output", "BC603"), (".output/block-c.json", "BC604")]
+    assert serious(found) == [(".output", "BC603"), (".output/block-c.json", "BC603")]
 
 
 def test_a_configured_definition_that_is_missing_is_told(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_lenient_lowers_what_was_decided_here(tmp_path: Path) -> None:
     def levels(**options: Any) -> dict[str, str]:
         return {finding.code: finding.severity.value for finding in check_folder(tmp_path, options)}
 
-    assert levels() == {"BC311": "error", "BC303": "error", "BC304": "info"}
-    assert levels(**{"block-profile": "lenient"}) == {"BC311": "warning", "BC303": "error", "BC304": "info"}
+    assert levels() == {"BC311": "error", "BC301": "error"}
+    assert levels(**{"block-profile": "lenient"}) == {"BC311": "warning", "BC301": "error"}
 
 
 PROMPT_FILE = ".run/prompt-plan.txt"
@@ -218,7 +218,7 @@ def test_the_last_blocks_of_a_run_that_goes_on_are_no_gap(tmp_path: Path) -> Non
 
 
 def test_a_missing_start_is_told_by_what_follows(tmp_path: Path) -> None:
-    assert serious(check_files(tmp_path, without(output_path("a")))) == [(output_path("b"), "BC604")]
+    assert serious(check_files(tmp_path, without(output_path("a")))) == [(output_path("b"), "BC603")]
 
 
 def test_lanes_are_not_compared_with_each_other(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_branch_not_taken_is_no_gap(tmp_path: Path) -> None:
     links = [edge("a", "d"), edge("d", "b"), edge("b", "z")]
     for more in ([edge("a", "c"), edge("c", "z")], [edge("c", "z")]):
         found = check_files(tmp_path, {WORKFLOW_PATH: workflow(*nodes, edges=[*links, *more]), **files})
-        assert [finding.code for finding in found] == ["BC304", "BC349"]
+        assert [finding.code for finding in found] == ["BC313"]
 
 
 def test_a_loop_that_comes_later_makes_nothing_due(tmp_path: Path) -> None:
@@ -291,16 +291,16 @@ def test_a_loop_that_comes_later_makes_nothing_due(tmp_path: Path) -> None:
     first, flow = node("first"), [edge("x", "first"), edge("each", "z")]
     done = {output_path(name): output(name, "plan") for name in "xz"}
     before = workflow(first, each, node("x"), node("z"), edges=flow)
-    assert told(check_files(tmp_path, {WORKFLOW_PATH: before, **done})) == [("BC304", "")]
+    assert told(check_files(tmp_path, {WORKFLOW_PATH: before, **done})) == []
     behind = workflow(each, node("x"), first, node("z"), edges=flow)
     assert told(check_files(tmp_path, {WORKFLOW_PATH: behind, **done}))[0] == ("BC603", "")
 
 
 def test_records_without_an_output_folder_say_nothing_about_its_files(tmp_path: Path) -> None:
     files = {WORKFLOW_PATH: CHAIN[WORKFLOW_PATH], ".run/env-b.json": environment("b", "1", "a")}
-    assert [finding.code for finding in check_files(tmp_path, files)] == ["BC304"]
+    assert [finding.code for finding in check_files(tmp_path, files)] == []
     (tmp_path / ".output").mkdir()
-    assert [finding.code for finding in check_folder(tmp_path)] == ["BC604", "BC304"]
+    assert [finding.code for finding in check_folder(tmp_path)] == ["BC603"]
 
 
 def test_a_lane_that_nothing_leads_to_ran_without_further_proof(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_errors_stand_in_its_way_and_have_places(run: Run, write: Any) -> None:
     ran = run("compile", "login.workflow.json")
     assert (ran.code, ran.out) == (1, "")
     assert "login.workflow.json:" in ran.err
-    assert "BC306" in ran.err
+    assert "BC301" in ran.err
 
 
 @pytest.mark.parametrize("option", [("--target", "engine"), ("--explain",)])

@@ -24,7 +24,7 @@ SHOWN = [
     for number, example in enumerate(rule.examples(), 1)
     if example.fixed is not None
 ]
-TOGETHER = {"BC420", "BC511", "BC608"}
+TOGETHER = {"BC420", "BC510", "BC608"}
 
 
 @pytest.fixture(autouse=True)

@@ -186,7 +186,7 @@ def test_documents_of_all_systems_are_checked(hooks: Hooks, tmp_path: Path) -> N
     save(project, "tests/example.scenario.json", {"workflow": "../workflows/exmaple.json"})
     done = hooks.run(project)
     assert done.returncode == 1
-    for code in ("TC102", "BC118", "BC301", "SN001"):
+    for code in ("TC101", "BC117", "BC301", "SN001"):
         assert f"error[{code} " in done.stdout
 
 

@@ -12,7 +12,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.example_files import found_at
 from workrail_lint.systems.team.rules import RULES as TABLE
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, PRACTICE, TeamRule
 
 RULES = TABLE.rules()
 EXAMPLES = [(rule, example) for rule in RULES for example in rule.examples()]
@@ -43,7 +43,7 @@ def test_bad_triggers_and_good_does_not(rule: TeamRule, example: Example, tmp_pa
     for finding in bad:
         assert finding.code == rule.code
         assert finding.path
-        assert finding.span is not None or rule.code in ("TC702", "TC717")
+        assert finding.span is not None or rule.code in ("TC702", "TC416")
         assert finding.message
         assert finding.message.isprintable()
     good_path = example.options.get("good_path")
@@ -61,7 +61,7 @@ def test_the_fix_gives_what_is_shown(rule: TeamRule, example: Example, tmp_path:
         assert fix_on_disk(tmp_path, example.path, rule.name) == expected
         return
     found = [f for f in lint_text(example.bad, example.path, options(example)) if f.name == rule.name and f.fix]
-    assert {f.fix.safety.value for f in found if f.fix} == {rule.fix_safety}
+    assert {f.fix.safety.value for f in found if f.fix} <= set(rule.fix_safety.split(" or "))
     fixed = fix(example.bad, example.path, unsafe=True, options=options(example), only=rule.name)
     assert fixed.text == expected
     again = fix(fixed.text, example.path, unsafe=True, options=options(example), only=rule.name)
@@ -80,12 +80,11 @@ def test_a_rule_with_a_fix_shows_it() -> None:
     assert {rule.name for rule in RULES if rule.fix_safety} == shown
 
 
-def test_there_are_187_rules_with_all_their_facts() -> None:
-    assert len(RULES) == 187
-    assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == 187
+def test_every_rule_has_all_its_facts() -> None:
+    assert len(RULES) == len({rule.code for rule in RULES}) == len({rule.name for rule in RULES})
     for rule in RULES:
         assert rule.family == "TC"
-        assert rule.origin in (FIXED, DECIDED)
+        assert rule.origin in (FIXED, DECIDED, PRACTICE)
         for text in (rule.summary, rule.why):
             assert text.endswith("."), rule.name
             assert text.isprintable()

@@ -42,7 +42,7 @@ def test_a_write_that_can_not_be_saved_ends_in_blocked() -> None:
     written = at(gate, "write", file="status.json", set=["UD-REVIEW-STRATEGY=answered"])
     lost = at(gate, "verify", ok=False)
     assert run(enter(gate), *[written, lost] * 4, enter("BLOCKED")) == []
-    assert run(enter(gate), *[written, lost] * 5, enter("BLOCKED")) == ["TC805"]
+    assert run(enter(gate), *[written, lost] * 5, enter("BLOCKED")) == ["TC804"]
 
 
 def test_repairs_after_the_user_was_asked_count_anew() -> None:
@@ -58,7 +58,7 @@ def test_a_final_review_that_was_waived_stays_so() -> None:
     waived = at("ASK_USER", "decision", id="UD-1", status="answered", waives=["Reviewer"], task="meta")
     repaired = [enter("FIX_TESTS"), enter("IMPLEMENT_LOOP"), enter("INTEGRATE")]
     assert run(enter("ASK_USER"), waived, *repaired, resumed=True) == []
-    assert run(enter("ASK_USER"), *repaired, resumed=True) == ["TC813"]
+    assert run(enter("ASK_USER"), *repaired, resumed=True) == ["TC812"]
 
 
 def test_a_gate_is_not_given_up_unasked_or_unread() -> None:
@@ -69,7 +69,7 @@ def test_a_gate_is_not_given_up_unasked_or_unread() -> None:
     assert run(enter(gate), write, verify, closed, enter("BLOCKED")) == ["TC804"]
     refused = [at(gate, "ask", decisions=[ident]), at(gate, "user_reply", decisions=[ident], cancel=[ident])]
     assert run(enter(gate), *refused, write, verify, closed, enter("BLOCKED"), pending=[ident]) == []
-    assert run(enter(gate), *refused, write, closed, enter("BLOCKED"), pending=[ident]) == ["TC803"]
+    assert run(enter(gate), *refused, write, closed, enter("BLOCKED"), pending=[ident]) == ["TC802"]
 
 
 def test_a_loop_is_counted_by_its_entries() -> None:
@@ -77,7 +77,7 @@ def test_a_loop_is_counted_by_its_entries() -> None:
     loop = [enter("FIX_TESTS"), at("FIX_TESTS", "dispatch", agent="Coder", task="T-001"), enter("IMPLEMENT_LOOP")]
     other = [enter("FIX_TESTS"), at("FIX_TESTS", "dispatch", agent="Coder", task="T-002"), enter("IMPLEMENT_LOOP")]
     assert run(enter("IMPLEMENT_LOOP"), *loop * 3, *other) == []
-    assert run(enter("IMPLEMENT_LOOP"), *loop * 4) == ["TC807"]
+    assert run(enter("IMPLEMENT_LOOP"), *loop * 4) == ["TC804"]
     assert run(enter("IMPLEMENT_LOOP"), *loop * 3, enter("ASK_USER"), *loop) == []
 
 
@@ -90,7 +90,7 @@ def test_without_a_session_no_folder_is_another() -> None:
     wrote = at("PLAN", "write", file="repo:.agents-work/2026-03-01_add-login/tasks.yaml", by="Planner")
     own = at("PLAN", "write", file=wrote["file"])
     assert run(enter("PLAN"), wrote, own) == []
-    assert run(enter("PLAN"), wrote, session="2026-04-01_add-more") == ["TC818"]
+    assert run(enter("PLAN"), wrote, session="2026-04-01_add-more") == ["TC809"]
 
 
 def test_agents_that_do_not_exist_are_not_required() -> None:

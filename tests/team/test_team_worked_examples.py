@@ -53,19 +53,19 @@ def test_e1_status() -> None:
     found = lint_text(text, "status.json")
     assert codes(found) == [
         ("TC108", "/completed_tasks"),
-        ("TC110", "/retry_counts/T-001/FIX_REVIEW"),
+        ("TC101", "/retry_counts/T-001/FIX_REVIEW"),
         ("TC204", "/user_decisions/0/decision_id"),
         ("TC222", "/user_decisions/0/status"),
-        ("TC219", "/user_decisions/1/answer"),
-        ("TC210", "/user_decisions/1/resolved_at"),
-        ("TC215", "/user_decisions/1/state_context"),
+        ("TC217", "/user_decisions/1/answer"),
+        ("TC209", "/user_decisions/1/resolved_at"),
+        ("TC214", "/user_decisions/1/state_context"),
     ]
     assert "UD-1 is missing" in found[2].message
     fixed = json.loads(fix(text, "status.json").text)
     expected: Any = json.loads(text)
     expected["user_decisions"][1] |= {"answer": "per-batch", "state_context": "REVIEW_STRATEGY"}
     assert fixed == expected
-    assert [code for code, _ in codes(lint_text(fixed, "status.json"))] == ["TC108", "TC110", "TC204", "TC222", "TC210"]
+    assert [code for code, _ in codes(lint_text(fixed, "status.json"))] == ["TC108", "TC101", "TC204", "TC222", "TC209"]
 
 
 E2 = """\
@@ -88,13 +88,12 @@ tasks:
 
 def test_e2_tasks() -> None:
     assert codes(lint_text(E2, "tasks.yaml")) == [
-        ("TC320", "/project"),
-        ("TC305", "/tasks/0"),
-        ("TC308", "/tasks/0/status"),
+        ("TC304", "/project"),
+        ("TC304", "/tasks/0"),
+        ("TC303", "/tasks/0/status"),
         ("TC314", "/tasks/0/status"),
-        ("TC311", "/tasks/0/acceptance_checks/0"),
+        ("TC310", "/tasks/0/acceptance_checks/0"),
         ("TC304", "/tasks/1"),
-        ("TC305", "/tasks/1"),
         ("TC318", "/tasks/1/deps"),
         ("TC310", "/tasks/1/acceptance_checks/0"),
     ]
@@ -103,7 +102,7 @@ def test_e2_tasks() -> None:
         "    deps:", "    depends_on:"
     )
     again = lint_text(fixed, "tasks.yaml")
-    assert [code for code, _ in codes(again)] == ["TC320", "TC305", "TC314", "TC313", "TC304", "TC305", "TC310"]
+    assert [code for code, _ in codes(again)] == ["TC304", "TC304", "TC314", "TC313", "TC304", "TC310"]
     (cycle,) = [finding for finding in again if finding.code == "TC313"]
     assert cycle.message.endswith("T-001, T-002, T-001")
 
@@ -144,7 +143,7 @@ def test_e5_exchanges(tmp_path: Path) -> None:
     ]
     assert "architecture.md" in next(f.message for f in found if f.code == "TC508")
     assert lint_paths(tmp_path) == found, "nothing else is wrong"
-    prefixed = json.loads(fix_on_disk(tmp_path, path, "context-file-unqualified"))
+    prefixed = json.loads(fix_on_disk(tmp_path, path, "context-file-place"))
     assert prefixed["task"]["context_files"] == [f"{FOLDER}/spec.md", f"{FOLDER}/tasks.yaml"]
     appended = json.loads(fix_on_disk(tmp_path, path, "context-file-required"))
     assert appended["task"]["context_files"] == ["spec.md", f"{FOLDER}/tasks.yaml", f"{FOLDER}/architecture.md"]
@@ -217,12 +216,12 @@ def test_e9_folder(tmp_path: Path) -> None:
     ]
     assert by_file[FOLDER] == [("TC702", "")]
     assert "report.md" in found[0].message
-    assert by_file[f"{FOLDER}/acceptance.json"] == [("TC708", "/acceptance_criteria/0/id")]
-    assert by_file[f"{FOLDER}/architecture.md"] == [("TC411", "#Overview")]
+    assert by_file[f"{FOLDER}/acceptance.json"] == [("TC418", "/acceptance_criteria/0/id")]
+    assert by_file[f"{FOLDER}/architecture.md"] == [("TC410", "#Overview")]
     assert by_file[f"{FOLDER}/status.json"] == [
         ("TC701", "/session"),
         ("TC222", "/user_decisions/0/status"),
-        ("TC712", "/user_decisions/0/status"),
+        ("TC711", "/user_decisions/0/status"),
         ("TC703", "/retry_counts/T-009"),
     ]
-    assert by_file[f"{FOLDER}/tasks.yaml"] == [("TC711", "/tasks/1/status"), ("TC707", "/tasks/1/done_when/0")]
+    assert by_file[f"{FOLDER}/tasks.yaml"] == [("TC711", "/tasks/1/status"), ("TC418", "/tasks/1/done_when/0")]

@@ -24,7 +24,7 @@ from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.model.build import backlog_model
 from workrail_lint.systems.team.roles import review_verdict
 from workrail_lint.systems.team.rules import RULES
-from workrail_lint.systems.team.vocabulary import DecisionStatus, FixLoop, Strategy
+from workrail_lint.systems.team.vocabulary import AgentName, DecisionStatus, FixLoop, Strategy
 
 BLOCKED = {"output": {"status": "BLOCKED"}}
 NOTES = {
@@ -117,7 +117,7 @@ def test_a_conscientious_agent_stops_at_a_broken_context_file() -> None:
     (blocker,) = found.blockers
     assert blocker.code.value == "TEAM_AGENT_BLOCKED"
     assert "architecture.md" in blocker.suggested_fix
-    assert "TC411" in blocker.suggested_fix
+    assert "TC410" in blocker.suggested_fix
 
 
 def test_silence_about_what_security_refuses_is_no_answer() -> None:
@@ -143,8 +143,8 @@ def test_silence_about_what_others_say_of_security_is_an_answer() -> None:
 @pytest.mark.parametrize(
     ("files", "code"),
     [
-        ({"tasks.yaml": tasks(task(state="completed"))}, "TC810"),
-        ({"repo:.agents-work/1999-12-01_old-work/notes.md": "x"}, "TC818"),
+        ({"tasks.yaml": tasks(task(state="completed"))}, "TC811"),
+        ({"repo:.agents-work/1999-12-01_old-work/notes.md": "x"}, "TC809"),
         ({"repo:../outside.txt": "x"}, ""),
     ],
 )
@@ -444,3 +444,28 @@ def test_lost_writes_never_change_what_comes_of_a_run(first: int, second: int) -
 )
 def test_the_strategy_that_is_advised(tasks: list[dict[str, Any]], strategy: Strategy) -> None:
     assert advised_strategy(backlog_model({"tasks": tasks}).tasks) is strategy
+
+
+def test_an_invalid_output_says_what_is_invalid() -> None:
+    wrong = {"output": {"status": "DONE", "next": {"recommended_agent": "tester"}}}
+    found = lean(replies={f"Coder/T-001#{number}": wrong for number in (1, 2, 3)})
+    failures = [event for event in found.events if event["event"] == "dispatch_error"]
+    assert [event["problems"] for event in failures] == [
+        [
+            "TC531 unknown value 'DONE' for 'status'; expected one of OK, BLOCKED, NEEDS_INFO, NEEDS_DECISION, FAIL",
+            "TC531 unknown value 'tester' for 'recommended_agent' of next; expected one of " + ", ".join(AgentName),
+        ]
+    ] * 3
+    (blocker,) = found.blockers
+    assert blocker.message == f"Coder with T-001 failed 3 times: {'; '.join(failures[-1]['problems'])}"
+
+
+def test_a_reply_about_web_pages_is_noticed_in_a_cli_session() -> None:
+    xss = {"severity": "medium", "category": "XSS", "description": "The help echoes input."}
+    reply = {"output": {"status": "NEEDS_DECISION", "artifacts": {"findings": [xss]}}}
+    members = {"flags": {"sensitive": ["T-001"]}, "replies": {"Security/T-001": reply}}
+    noticed = {
+        kind: codes(full({"UD-1": ["accept-risk"]}, request={"project_type": kind}, **members))
+        for kind in ("cli", "web")
+    }
+    assert noticed == {"cli": ["TC550"], "web": []}

@@ -45,15 +45,15 @@ DECIDE: dict[str, Any] = {
         ("the-status-is-read-once", {"user": DECIDED}, "TC814"),
         ("silence-cancels-everything", {"user": {**DECIDED, "UD-1": [None]}, **DECIDE}, "TC224"),
         ("questions-lead-to-the-beginning", {"user": {**DECIDED, "UD-1": ["accept-risk"]}, **DECIDE}, "TC801"),
-        ("answers-are-stored-as-they-come", {"user": {**DECIDED, "UD-REVIEW-STRATEGY": ["Per Batch"]}}, "TC219"),
+        ("answers-are-stored-as-they-come", {"user": {**DECIDED, "UD-REVIEW-STRATEGY": ["Per Batch"]}}, "TC217"),
         (
             "anybody-completes-tasks",
             {"user": DECIDED, "replies": {"Coder/T-001": {"files": {"tasks.yaml": tasks(task(state="completed"))}}}},
-            "TC810",
+            "TC811",
         ),
-        ("nobody-looks-across", {"user": DECIDED}, "TC813"),
+        ("nobody-looks-across", {"user": DECIDED}, "TC812"),
         ("the-final-review-is-all-there-is", {"user": DECIDED}, "TC812"),
-        ("lean-work-is-not-reviewed", {"mode": "lean"}, "TC816"),
+        ("lean-work-is-not-reviewed", {"mode": "lean"}, "TC811"),
         (
             "the-orchestrator-does-it-itself",
             {"user": DECIDED, "replies": {f"Architect/meta#{n}": {"fault": "error"} for n in (1, 2, 3)}},
@@ -156,23 +156,23 @@ MANY = {f"Reviewer/T-001#{n}": BLOCKED for n in range(1, 7)}
     ("patch", "team", "code"),
     [
         (skipped_state, {"user": DECIDED}, "TC801"),
-        (no_read_back, {"user": DECIDED}, "TC803"),
+        (no_read_back, {"user": DECIDED}, "TC802"),
         (limits(asking, reasks=5), {"user": {"UD-APPROVE-DESIGN": ["a", "b", "c", "d", "e", "f"]}}, "TC804"),
         (limits(asking, reasks=1), {"user": {"UD-APPROVE-DESIGN": ["a", "b"]}}, "TC804"),
         (
             limits(asking, rewrites=6),
             {"user": DECIDED, "faults": [{**LOST[0], "nth": n} for n in range(2, 7)]},
-            "TC805",
+            "TC804",
         ),
         (
             limits(dispatching, dispatch_retries=4),
             {"replies": {f"SpecAgent/meta#{n}": {"fault": "error"} for n in range(1, 6)}},
-            "TC806",
+            "TC804",
         ),
-        (other_input, {"user": DECIDED, "replies": {"Planner/meta#1": {"fault": "error"}}}, "TC806"),
-        (limits(building, repairs=5), {"user": {**DECIDED, "UD-1": ["accept"]}, "replies": MANY}, "TC807"),
+        (other_input, {"user": DECIDED, "replies": {"Planner/meta#1": {"fault": "error"}}}, "TC804"),
+        (limits(building, repairs=5), {"user": {**DECIDED, "UD-1": ["accept"]}, "replies": MANY}, "TC804"),
         (promoted_first, {"user": DECIDED}, "TC811"),
-        (docs_in_lean, {"mode": "lean"}, "TC815"),
+        (docs_in_lean, {"mode": "lean"}, "TC812"),
         (repairs_without_asking, {"user": DECIDED, **DECIDE}, "TC817"),
         (short_message, {"user": DECIDED}, "TC819"),
     ],
@@ -186,8 +186,8 @@ def test_a_broken_driver_is_seen_by_a_rule(patch: Patch, team: Any, code: str, m
 
 
 def test_every_rule_about_traces_has_seen_something() -> None:
-    """TC808, TC818 and TC820 are shown by the worked examples and the scenarios that ship."""
-    shown = {"TC808", "TC818", "TC820"}
+    """TC808, TC809 and TC809 are shown by the worked examples and the scenarios that ship."""
+    shown = {"TC808", "TC809"}
     for mark in (test_a_sabotage_is_seen_by_a_rule, test_a_broken_driver_is_seen_by_a_rule):
         shown |= {case[2] for case in mark.pytestmark[0].args[1]}  # type: ignore[attr-defined]
     assert {rule.code for rule in RULES.rules() if rule.code.startswith("TC8")} <= shown

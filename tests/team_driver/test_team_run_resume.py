@@ -338,7 +338,7 @@ def test_the_clock_goes_on_behind_times_without_a_zone() -> None:
     asked = decision("UD-1", asked_at="2026-03-01T10:00:00")
     files = folder(status("ASK_USER", *gates(), asked, last_update="2026-03-01T10:00:00"), **{"tasks.yaml": tasks()})
     found = resumed(files, user={"UD-1": ["yes"]})
-    assert set(codes(found)) == {"TC107"}
+    assert set(codes(found)) == {"TC101"}
     assert found.status["last_update"] > "2026-03-01T10:00:00"
 
 

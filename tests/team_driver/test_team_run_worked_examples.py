@@ -298,7 +298,7 @@ def test_e8_a_driver_that_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(asking, "_read_back", asks)
     found = played(mode="full", user=DECIDED, faults=lost(2, 2))
-    assert "TC805" in codes(found)
+    assert "TC804" in codes(found)
 
 
 def test_the_folder_that_a_run_leaves_behind_is_clean(tmp_path: Any) -> None:

@@ -33,15 +33,15 @@ from workrail_lint.systems.blocks.paths import (
 )
 from workrail_lint.systems.blocks.prompts import assemble, environment
 from workrail_lint.systems.blocks.rules import RULES
+from workrail_lint.systems.blocks.rules.folder import hidden_edit
 from workrail_lint.systems.blocks.run_vocabulary import Enforcement, EventType
 from workrail_lint.systems.blocks.units import Unit, record_of
 from workrail_lint.systems.blocks.vocabulary import BlockType, NodeStatus, Synthetic, time_limit_ms
 from workrail_lint.systems.blocks.wording import shown
 
 OWN = "own"
-_ALLOWED = ("BC609", "BC610")
-_NOT_RELATIVE = "BC109"
-_ANOTHER_BLOCK = "BC118"
+_ALLOWED = ("BC609", "BC609")
+_ANOTHER_BLOCK = "BC117"
 
 
 class Killed(Exception):  # noqa: N818 - what happens to an agent, not an error of the harness
@@ -129,7 +129,7 @@ class Attempt:
         shared = self.stage.shared
         shared.accesses.append({"n": shared.log.n, "lane": self.node.id, "workspace": workspace, "path": path})
 
-    def _is_forbidden(self, path: str) -> bool:
+    def is_forbidden(self, path: str) -> bool:
         repo = self.stage.shared.setup.repo
         if is_below_output(path):
             return False
@@ -138,12 +138,12 @@ class Attempt:
     def _forbidden_files(self) -> dict[str, Content]:
         """Return the content of the files that an agent must not change."""
         assert self._before is not None, "a snapshot is taken before anything else"
-        return {path: self.workspace.content(path) for path in self._before.paths if self._is_forbidden(path)}
+        return {path: self.workspace.content(path) for path in self._before.paths if self.is_forbidden(path)}
 
     def _undo(self, kept: dict[str, Content]) -> None:
         """Restore what a hook would have refused to change."""
         for path in self._changes().paths:
-            if self._is_forbidden(path):
+            if self.is_forbidden(path):
                 self.workspace.restore(path, kept.get(path))
                 self.refused.append(path)
 
@@ -199,7 +199,7 @@ class Attempt:
     def _write(self, path: str, text: str | None) -> None:
         hook = self.stage.shared.setup.enforce is Enforcement.HOOK
         data = None if text is None else text_bytes(text)
-        if (hook and self._is_forbidden(path)) or not self.workspace.write(path, data):
+        if (hook and self.is_forbidden(path)) or not self.workspace.write(path, data):
             self.refused.append(path)
         elif self.step.lane:
             self._access(self.node.id, path)
@@ -242,6 +242,28 @@ def mount_of(repo: Repo) -> dict[str, Any]:
 
 def evaluate_block(attempt: Attempt, *, aborted: bool = False) -> BlockOutcome:
     """Validate what an attempt left behind; write a synthetic output if it is of no use."""
+    outcome = _outcome(attempt, aborted)
+    _block_hidden_edits(attempt, outcome.output)
+    return outcome
+
+
+def _block_hidden_edits(attempt: Attempt, output: dict[str, Any]) -> None:
+    """Report forbidden edits that the output does not name. The trace shows those outside of the restrictions."""
+    shared, node, repo = attempt.stage.shared, attempt.node.id, attempt.stage.shared.setup.repo
+    rule = RULES.by_name["restricted-path"]
+    for path in sorted({*attempt.step.detected} - {*reported(output)}):
+        if attempt.is_forbidden(path):
+            patterns = [] if repo.read_only else list(repo.restrictions)
+            text = hidden_edit(path, patterns)
+            finding = Finding(rule.code, rule.name, rule.severity, text, "/filesModified", path=output_path(node))
+            if repo.read_only:
+                shared.findings.append(finding)
+            shared.blockers.append(
+                blockers.restricted_write(node, finding, repo.restrictions, read_only=repo.read_only)
+            )
+
+
+def _outcome(attempt: Attempt, aborted: bool) -> BlockOutcome:
     node, workspace = attempt.node.id, attempt.workspace
     data = workspace.output_bytes(node)
     if aborted or attempt.timed_out:
@@ -279,7 +301,7 @@ def _first(findings: list[Finding], rejection: Rejection) -> Finding:
 
 def _linked_paths(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
     """Return findings about paths that only look as if they were in the workspace."""
-    rule = next(each for each in RULES.infos if each.code == _NOT_RELATIVE)
+    rule = RULES.by_name["output-path-wrong"]
     findings = []
     for member in ("filesModified", "filesCreated"):
         for at, path in enumerate(output.get(member, ())):

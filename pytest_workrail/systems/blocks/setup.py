@@ -149,6 +149,8 @@ def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dic
             return {"blockType": kind.value, "taskList": [task]}
         case DeliverableKind.GENERIC:
             return {"blockType": kind.value, "summary": summary}
+        case DeliverableKind.CODE:
+            return {"blockType": kind.value, "diffSummary": summary}
         case _:
             return {"blockType": kind.value}
 

@@ -44,7 +44,6 @@ from workrail_lint.systems.team.vocabulary import (
     FindingSeverity,
     Mode,
     OutputStatus,
-    ProjectType,
     RiskFlag,
     TaskStatus,
     WorkflowState,
@@ -56,6 +55,7 @@ from workrail_lint.systems.team.vocabulary import (
 
 Check = Callable[[AgentOutput], list[Blocker]]
 _PLAN_RULES = "TC56"
+_MOST_PROBLEMS = 3
 _CREATE = "Create the file or drop it from the context files"
 _RISKY = (FindingSeverity.HIGH.value, FindingSeverity.CRITICAL.value)
 
@@ -74,7 +74,7 @@ def agent_input(session: SessionState, agent: AgentName, task: str) -> dict[str,
     ci = status.get("last_ci_result", repo.ci_status.value if repo and repo.ci_status else CiStatus.UNKNOWN.value)
     document: dict[str, Any] = {
         "task": _task(session, agent, task),
-        "project_type": _project_type(session),
+        "project_type": session.project_type.value,
         "repo_state": {
             "branch": (repo.branch if repo else None) or "main",
             "ci_status": ci if is_member(ci, CiStatus) else CiStatus.UNKNOWN.value,
@@ -87,10 +87,6 @@ def agent_input(session: SessionState, agent: AgentName, task: str) -> dict[str,
     if agent is A.SPEC_AGENT and session.state is S.INTAKE_LEAN:
         document["lean"] = True
     return document
-
-
-def _project_type(session: SessionState) -> str:
-    return (session.request.project_type or ProjectType.WEB).value
 
 
 def research_question(session: SessionState) -> str:
@@ -227,7 +223,8 @@ def dispatch(session: SessionState, agent: AgentName, task: str, check: Check = 
             failures = tried.value
             continue
         return _check_reply(session, agent, task, tried.value)
-    text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times"
+    reasons = f": {'; '.join(sent.problems[:_MOST_PROBLEMS])}" if sent.problems else ""
+    text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times{reasons}"
     fix = f"Dispatch {agent.value} with {task} again"
     failed = about_agent(TeamBlocker.SUBAGENT_FAILED, agent, task, text, fix)
     return Err(blocked(BlockerSlug.SUBAGENT_FAILURE, failed, *failures))
@@ -240,6 +237,7 @@ class _Dispatch:
         self.session = session
         self.agent = agent
         self.task = task
+        self.problems: list[str] = []  # what made the last reply invalid
         self._input: bytes | None = None
 
     def attempt(self, number: int, check: Check) -> Ok[AgentOutput | list[Blocker]] | Err[Halt]:
@@ -318,16 +316,19 @@ class _Dispatch:
     ) -> Ok[AgentOutput | list[Blocker]] | Err[Halt]:
         session, agent, task = self.session, self.agent, self.task
         violations = _AgentWrites(session, agent, before).write(reaction.files)
+        self.problems = []
 
         def failed(reason: str, *blockers: Blocker) -> Ok[AgentOutput | list[Blocker]]:
-            session.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason)
+            problems = {"problems": self.problems} if self.problems else {}
+            session.log.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason, **problems)
             return Ok(list(blockers))
 
         if reaction.fault is not None:
             return Err(_violation(session, violations)) if violations else failed(reaction.fault.value)
         findings = session.linter.output(session.memory.exchanges, agent, task, reaction.text)
         session.findings += without_advice(findings)
-        if any(map(is_unusable, findings)):
+        self.problems = [f"{finding.code} {finding.message}" for finding in findings if is_unusable(finding)]
+        if self.problems:
             return Err(_violation(session, violations)) if violations else failed("invalid")
         output = AgentOutput.read(reaction.text)
         session.findings += self._beyond_reach(reaction.files, output)
@@ -391,6 +392,7 @@ class _Violation(NamedTuple):
 
     text: str
     rule: str = ""
+    demand: str = ""  # what the contract says
 
 
 class _AgentWrites:
@@ -416,8 +418,11 @@ class _AgentWrites:
                 reason = "can't be written"
         if reason is not None:
             session.log.emit("write_error", file=file.path, by=agent)
-            rule = "previous-session-touched" if session_parts(session.store.repo_path(file.path)) else ""
-            return _Violation(f"{agent} tried to write {file.path}, which {reason}", rule)
+            text = f"{agent} tried to write {file.path}, which {reason}"
+            is_session = session_parts(session.store.repo_path(file.path)) is not None
+            return (
+                _Violation(text, "role-boundary", "Older sessions are read-only.") if is_session else _Violation(text)
+            )
         path = session.store.repo_path(file.path)
         if not may_write(self.agent, path, session.store.session, is_exact=True):
             session.log.emit("write", file=file.path, by=agent)
@@ -432,7 +437,8 @@ class _AgentWrites:
             if status and before.get(task.id, status) != status:
                 self.session.log.emit("task_status", task=task.id, status=status, by=self.agent.value)
                 if task.status == "completed":
-                    broken = _Violation(f"{self.agent.value} set {task.id} to completed", "coder-set-completed")
+                    text = f"{self.agent.value} set {task.id} to completed"
+                    broken = _Violation(text, "completed-without-gates", "Only the Orchestrator completes a task.")
         return broken
 
     def _decided(self) -> _Violation | None:
@@ -457,16 +463,16 @@ class _AgentWrites:
         after["user_decisions"] = known.get("user_decisions", [])
         session.store.save_status(after)
         text = f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
-        return _Violation(text, "foreign-decision-write")
+        return _Violation(text, "role-boundary", "Only the Orchestrator writes decisions of the user.")
 
 
 def _violation(session: SessionState, broken: list[_Violation]) -> Halt:
     reasons = []
-    for text, name in broken:
+    for text, name, demand in broken:
         rule = RULES.by_name.get(name)
         message = text if rule is None else f"{rule.code} {text}"
         fix = f"Make the agent follow its role, then resume in {session.state.value}"
-        fix = fix if rule is None else f"{rule.summary} {fix}"
+        fix = f"{demand} {fix}" if demand else fix
         reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, session.state, message, fix))
     return blocked(BlockerSlug.AGENT_FAILED, *reasons)
 

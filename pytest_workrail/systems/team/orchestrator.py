@@ -59,12 +59,6 @@ from workrail_lint.systems.team.vocabulary import (
 
 S = WorkflowState
 C = CorrectionStatus
-# Errors with which status.json can't be gone on from: members of another type, names of nothing. What an earlier run
-# left undone is an error too, and that is what resuming is for.
-_SHAPE = (
-    *(f"TC1{number:02d}" for number in (3, 5, 6, 10, 11, 12, 13, 14, 15, 20)),
-    *(f"TC2{number:02d}" for number in (1, 2, 6, 7)),
-)
 # The states that a run goes through; the others interrupt one of these.
 _HANDLERS: dict[WorkflowState, Callable[[SessionState], Step]] = {
     S.INTAKE: intake,
@@ -131,7 +125,7 @@ def resume(session: SessionState, start: Resume) -> Step:
         return Err(blocked(BlockerSlug.PERSISTENCE_ERROR, lost))
     if state is S.DONE:
         return Ok(S.DONE)
-    misshapen = session.linter.errors(STATUS, _SHAPE)
+    misshapen = session.linter.misshapen_status()
     if misshapen:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *misshapen))
     model = status_model(status)

@@ -39,6 +39,7 @@ from workrail_lint.systems.team.vocabulary import (
     Defaults,
     FixLoop,
     Mode,
+    ProjectType,
     Strategy,
     TaskStatus,
     WorkflowState,
@@ -108,7 +109,7 @@ class SessionState(RunState):
         faults = [FailingWrite(fault.file, fault.nth, fault.kind) for fault in team.faults or ()]
         self.store = Store(root, session, clock, faults)
         self.log = TeamLog(clock, S.INTAKE_LEAN if mode is Mode.LEAN else S.INTAKE)
-        self.linter = SessionLinter(self.store)
+        self.linter = SessionLinter(self.store, self.project_type)
         self.linter.mode = mode
         self.agents = SimulatedAgents(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
         self.user = SimulatedUser(team.user or {}, otherwise)
@@ -127,6 +128,10 @@ class SessionState(RunState):
     @property
     def state(self) -> WorkflowState:
         return self.log.state
+
+    @property
+    def project_type(self) -> ProjectType:
+        return self.request.project_type or ProjectType.WEB
 
     @property
     def goal(self) -> str:

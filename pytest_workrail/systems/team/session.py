@@ -40,6 +40,7 @@ from workrail_lint.systems.team.vocabulary import (
     AgentName,
     BlockerSlug,
     Mode,
+    ProjectType,
     TaskStatus,
     WorkflowState,
     WriteFault,
@@ -156,6 +157,8 @@ def unscripted(problem: str, pointer: str) -> Halt:
 
 # A reply with one of these can't be used: it is not one object, lacks members, or contradicts itself.
 _UNUSABLE = tuple(f"TC5{number}" for number in range(30, 49))
+
+_SHAPES = ("status-invalid", "decision-id-duplicate")
 
 REPO = "repo:"
 STATUS = "status.json"
@@ -354,8 +357,9 @@ def content_bytes(content: Any) -> bytes:
 class SessionLinter:
     """The linter, pointed at one session."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, project_type: ProjectType) -> None:
         self._store = store
+        self._project_type = project_type
         self.mode = Mode.FULL
         self._findings: dict[tuple[Any, ...], list[Finding]] = {}
 
@@ -367,6 +371,7 @@ class SessionLinter:
             "team-simulated": True,
             "team-mode": self.mode.value,
             "team-not-from-security": others,
+            "team-project-type": self._project_type.value,
         }
         return RunSettings(options=options, workspace=os.fspath(self._store.root))
 
@@ -415,15 +420,21 @@ class SessionLinter:
             if not self._store.exists(file):
                 blockers.append(missing(file, self.mode))
             else:
-                blockers += self.errors(file, guard.codes)
+                blockers += self.errors(file)
         return blockers
 
-    def errors(self, file: str, codes: tuple[str, ...] = ("TC",)) -> list[Blocker]:
-        """Return the errors in an artifact with one of these code prefixes; unreadable text always counts."""
+    def errors(self, file: str) -> list[Blocker]:
+        """Return the errors in an artifact."""
+        return [invalid(file, finding) for finding in self.artifact(file) if _stops(finding)]
+
+    def misshapen_status(self) -> list[Blocker]:
+        """Return the errors with which status.json can't be gone on from: values of another type, names of nothing.
+
+        A member that is missing gets its default, and what an earlier run left undone is what resuming is for.
+        """
+        errors = [each for each in self.artifact(STATUS) if _stops(each) and each.name in _SHAPES]
         return [
-            invalid(file, finding)
-            for finding in self.artifact(file)
-            if finding.code.startswith((*codes, "TC0")) and _stops(finding)
+            invalid(STATUS, each) for each in errors if each.pointer and not each.pointer.endswith("/state_context")
         ]
 
     def folder(self) -> list[Finding]:
@@ -442,8 +453,9 @@ class SessionLinter:
 
 
 def _stops(finding: Finding) -> bool:
-    """Return whether a guard counts a finding. What a report lacks is a warning until DONE, which comes next."""
-    return finding.severity is Severity.ERROR or finding.code == "TC414"
+    """Return whether a guard counts a finding. The user is owed every topic of a report."""
+    is_topic = finding.path == "report.md" and finding.name == "advised-section"
+    return finding.severity is Severity.ERROR or is_topic
 
 
 def without_advice(findings: list[Finding]) -> list[Finding]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tools.models.team.scalars import Check, CriterionId, Open, RepoPath, Said, SaidTexts, TaskId, Texts, Timestamp
+from tools.models.team.scalars import Check, CriterionId, Open, RepoPath, Said, TaskId, Texts, Timestamp, one_or_more
 from workrail_lint.documents.models import AnyText, Array, Listed, Maybe, OneOf, Text
 from workrail_lint.systems.team import vocabulary as words
 
@@ -47,7 +47,7 @@ class Criterion(Open):
 
     id: CriterionId
     description: Said
-    verify: SaidTexts
+    verify: one_or_more(Said)  # type: ignore[valid-type]
 
 
 class Acceptance(Open):

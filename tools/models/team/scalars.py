@@ -50,6 +50,12 @@ class Shut(_Object):
     model_config = ConfigDict(extra="forbid")
 
 
+def one_or_more(item: Any) -> Any:
+    """A text, or a list of at least one."""
+    many = Annotated[tuple[item, ...], Array(1)]
+    return Annotated[Annotated[item, Tag("string")] | Annotated[many, Tag("array")], Discriminator(ByType())]
+
+
 def text_or(model: Any) -> Any:
     """A text, or an object of a model."""
     return Annotated[Annotated[AnyText, Tag("string")] | Annotated[model, Tag("object")], Discriminator(ByType())]

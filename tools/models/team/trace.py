@@ -62,6 +62,7 @@ class DispatchFailed(_Dispatch):
 
     event: Literal["dispatch_error"]
     reason: Maybe[AnyText] = Field(None, description="Why.")
+    problems: Maybe[Texts] = Field(None, description="What is wrong with an invalid reply.")
 
 
 class _Write(_Event):

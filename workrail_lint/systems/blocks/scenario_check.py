@@ -27,7 +27,7 @@ from workrail_lint.systems.blocks.vocabulary import PERMUTED_LANES, BlockProfile
 from workrail_lint.systems.blocks.wording import shown
 
 # A definition with a cycle can be run: that is how a scenario shows its blocker.
-_CYCLES = ("BC312", "BC334", "BC335")
+_CYCLES = ("BC312", "BC334")
 # What every file system accepts, with room for the folder of the workspace.
 _LONGEST_NAME = 255
 _LONGEST_PATH = 2000

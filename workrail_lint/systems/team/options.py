@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workrail_lint.systems.team.vocabulary import AgentName, Mode, Profile, is_member, strings_of
+from workrail_lint.systems.team.vocabulary import AgentName, Mode, Profile, ProjectType, is_member, strings_of
 
 
 class TeamOptions:
     """How team documents are judged. An invalid option counts as not set."""
 
-    __slots__ = ("agent", "aliases", "history_baseline", "is_simulated", "mode", "not_from_security", "profile")
+    __slots__ = (
+        "agent",
+        "aliases",
+        "history_baseline",
+        "is_simulated",
+        "mode",
+        "not_from_security",
+        "profile",
+        "project_type",
+    )
 
     def __init__(
         self,
@@ -21,6 +30,7 @@ class TeamOptions:
         history_baseline: str | None = None,
         is_simulated: bool = False,
         not_from_security: frozenset[str] = frozenset(),
+        project_type: ProjectType | None = None,
     ) -> None:
         self.profile = profile
         self.mode = mode  # None: inferred from the session
@@ -28,6 +38,7 @@ class TeamOptions:
         self.aliases = aliases or {}  # other names of sections, by the name of the section in the contract
         self.is_simulated = is_simulated  # the files come from a simulated run, which knows who asked what
         self.not_from_security = not_from_security  # decisions that such a run knows to come from another agent
+        self.project_type = project_type  # None: that of the input which an output replies to
         self.history_baseline = history_baseline  # an earlier version of a history: the file, or a folder that has it
 
 
@@ -35,6 +46,7 @@ def team_options(options: Mapping[str, object] | None) -> TeamOptions:
     """From the options of a run, under the names they have in a configuration file."""
     given = options or {}
     profile, mode, agent = given.get("team-profile"), given.get("team-mode"), given.get("team-agent")
+    project = given.get("team-project-type")
     aliases, baseline = given.get("team-section-aliases"), given.get("team-history-baseline")
     return TeamOptions(
         Profile(profile) if is_member(profile, Profile) else Profile.STRICT,
@@ -44,4 +56,5 @@ def team_options(options: Mapping[str, object] | None) -> TeamOptions:
         baseline if isinstance(baseline, str) else None,
         given.get("team-simulated") is True,
         frozenset(strings_of(given.get("team-not-from-security"))),
+        ProjectType(project) if is_member(project, ProjectType) else None,
     )

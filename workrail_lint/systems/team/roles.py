@@ -183,3 +183,8 @@ def may_write(agent: AgentName, path: str, session: str | None, *, is_exact: boo
             return is_own or _DOCUMENTATION.search(path) is not None
         case Reach.NOTHING:
             return False
+
+
+def known_artifacts(agent: AgentName | None) -> tuple[str, ...]:
+    """Return the artifacts that an output may have; those of any role if its agent is unknown."""
+    return (*UNIVERSAL_KEYS, *(ROLE_KEYS if agent is None else ROLES[agent].keys))

@@ -19,10 +19,19 @@ from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_sessi
 from workrail_lint.systems.team.model.build import backlog_model, status_model
 from workrail_lint.systems.team.model.documents import SessionStatus, Task
 from workrail_lint.systems.team.state_machine import FULL_ONLY, GATES
-from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, WorkflowState
+from workrail_lint.systems.team.vocabulary import (
+    SESSIONS_FOLDER,
+    Mode,
+    ProjectType,
+    Strategy,
+    WorkflowState,
+    is_member,
+    members_of,
+)
 
 # A folder with more files than this is not a session; the walk stops here.
 MAX_FILES = 20_000
+_OUTPUT = ".output.json"
 
 
 class SessionFolder:
@@ -181,6 +190,16 @@ def read_artifact(path: str, limit: int = MAX_BYTES) -> bytes | None:
     """The bytes of a regular file that is not too large; None for anything else."""
     read = read_file(path, limit)
     return read.value if isinstance(read, Ok) else None
+
+
+def project_type_beside(path: str) -> ProjectType | None:
+    """Return the kind of project that the input which an output replies to names: the file beside it."""
+    if not path.endswith(_OUTPUT):
+        return None
+    data = read_artifact(f"{path.removesuffix(_OUTPUT)}.input.json")
+    document = None if data is None else read_json(data)
+    value = members_of(document.value).get("project_type") if document is not None and document.readable else None
+    return ProjectType(value) if is_member(value, ProjectType) else None
 
 
 def _status(path: str) -> SessionStatus | None:

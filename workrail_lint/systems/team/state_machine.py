@@ -124,25 +124,22 @@ class Guard(NamedTuple):
     """A condition for leaving a state: files that exist, and rules that find no error in them."""
 
     files: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()  # codes, or the first characters of a group
     says: str = ""
 
 
-_INTAKE_CODES = ("TC1", "TC2", "TC401", "TC402", "TC403", "TC404", "TC405", "TC410", "TC412")
 _INTAKE_FILES = ("spec.md", "acceptance.json", "status.json")
 GUARDS: dict[str, Guard] = {
-    "G-INTAKE": Guard(_INTAKE_FILES, _INTAKE_CODES, "the intake artifacts exist and are valid"),
-    "G-LEAN": Guard((*_INTAKE_FILES, "tasks.yaml"), (*_INTAKE_CODES, "TC3"), "the same, and one task"),
-    "G-DESIGN": Guard(("architecture.md",), ("TC411", "TC412"), "the design is complete"),
+    "G-INTAKE": Guard(_INTAKE_FILES, "the intake artifacts exist and are valid"),
+    "G-LEAN": Guard((*_INTAKE_FILES, "tasks.yaml"), "the same, and one task"),
+    "G-DESIGN": Guard(("architecture.md",), "the design is complete"),
     "G-APPROVED": Guard(says="the stored design decision is approved and no correction is open"),
-    "G-PLAN": Guard(("tasks.yaml",), ("TC3",), "the plan is valid"),
+    "G-PLAN": Guard(("tasks.yaml",), "the plan is valid"),
     "G-STRATEGY": Guard(says="the stored review strategy is canonical"),
     "G-TASK": Guard(says="Reviewer OK, and QA and Security OK where they are required"),
     "G-FINAL": Guard(says="the final review, or the combined pass, is OK"),
     "G-CI": Guard(says="the build is green, or there is none and all cmd checks succeed"),
     "G-RELEASE": Guard(
         ("report.md",),
-        ("TC414", "TC412"),
         "the report is valid, the build is not red, every criterion is met or waived",
     ),
     "G-SAVED": Guard(says="every decision of this visit is terminal and was read back equal"),

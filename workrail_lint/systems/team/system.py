@@ -84,7 +84,8 @@ class TeamSystem(System):
         elif document.reader.readable and (document.kind not in TREES or type(document.reader.value) is dict):
             findings += run_document(self._rules(), document)
         _locate(findings, document.kind, document.reader, path, settings.fingerprints)
-        cacheable = document.session is None or document.kind not in _BY_SESSION
+        # An output is judged beside its input.
+        cacheable = document.kind is not K.OUTPUT and (document.session is None or document.kind not in _BY_SESSION)
         return FileResult(findings, record_of(document), cacheable=cacheable and options.history_baseline is None)
 
     def _document(

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import listed as listed
-from workrail_lint.documents.pointer import child
-from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.systems.team.vocabulary import CHECK_PREFIXES
 
 _LONGEST = 60
@@ -91,24 +89,3 @@ def no_check(entry: object) -> str:
     if entry.startswith(CHECK_PREFIXES):
         return f"the check {shown(entry)} has nothing after its prefix"
     return f"the check {shown(entry)} must start with 'cmd: ' or 'manual: '"
-
-
-_TYPES = {
-    "string": "a string",
-    "array": "a list",
-    "object": "an object",
-    "boolean": "true or false",
-    "integer": "a number",
-    "number": "a number",
-    "null": "null",
-}
-
-
-def field_problem(violation: Violation) -> str:
-    """Return what is wrong with a field: missing, blank or of another type."""
-    if violation.keyword == "required":
-        return f"{child(violation.pointer, violation.member)} is missing"
-    if violation.keyword == "type":
-        expected = " or ".join(_TYPES[name] for name in violation.expected)
-        return f"{violation.pointer} must be {expected}, not {type_name(violation.value)}"
-    return f"{violation.pointer} is blank"

@@ -7,18 +7,27 @@ from collections.abc import Iterable, Iterator
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import counted
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.expressions import parse_expression
 from workrail_lint.systems.blocks.model.documents import Gate, StudioWorkflow
-from workrail_lint.systems.blocks.plan import find_cycle, topological_order
+from workrail_lint.systems.blocks.plan import (
+    find_cycle,
+    topological_order,
+)
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
-from workrail_lint.systems.blocks.rules.samples import GATE, WORKFLOW_PATH, edge, workflow
+from workrail_lint.systems.blocks.rules.samples import GATE, WORKFLOW_PATH, control, edge, group, workflow
 from workrail_lint.systems.blocks.rules.samples import node as sample_node
-from workrail_lint.systems.blocks.vocabulary import ConditionType, VariableType, text_of
+from workrail_lint.systems.blocks.vocabulary import (
+    ConditionType,
+    ControlType,
+    VariableType,
+    text_of,
+)
 from workrail_lint.systems.blocks.wording import json_type, shown
 
 _LONGEST_CYCLE = 12
@@ -70,15 +79,20 @@ class NodeIdDuplicate(DefinitionRule):
         )
 
 
-class TransitionEndUnknown(DefinitionRule):
+class NodeReferenceUnknown(DefinitionRule):
     code = "BC310"
-    name = "transition-end-unknown"
+    name = "node-reference-unknown"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A transition starts or ends at a node that does not exist."
+    summary = "A transition, a gate or a group names a node that does not exist."
     why = "The transition is never taken, so its target never runs."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._transition_end_unknown(document, report)
+        self._gate_node_unknown(document, report)
+        self._group_lane_unknown(document, report)
+
+    def _transition_end_unknown(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for transition in definition.transitions:
             for member, ident in (("sourceNodeId", transition.source), ("targetNodeId", transition.target)):
@@ -86,26 +100,57 @@ class TransitionEndUnknown(DefinitionRule):
                     what = unknown_node(ident, definition)
                     report(f"{transition.pointer}/{member}", f"transition {shown(transition.id)}: {what}")
 
+    def _gate_node_unknown(self, document: BlockDocument, report: Report) -> None:
+        definition = document.definition
+        for gate in definition.gates:
+            if gate.has("nodeId") and gate.node_id not in definition.by_id:
+                what = unknown_node(gate.node_id, definition)
+                report(gate.at("nodeId"), f"gate {shown(gate.raw.get('id'))}: {what}")
+
+    def _group_lane_unknown(self, document: BlockDocument, report: Report) -> None:
+        definition = document.definition
+        for item in definition.parallel_groups:
+            for at, ident in item.written_lanes:
+                if ident not in definition.by_id:
+                    what = unknown_node(ident, definition)
+                    report(f"{item.pointer}/laneNodeIds/{at}", f"group {shown(item.id)}: {what}")
+
     def examples(self) -> Iterator[Example]:
         two = (sample_node("a"), sample_node("b"))
         yield Example(
             workflow(*two, edges=[edge("a", "zz")]), workflow(*two, edges=[edge("a", "b")]), path=WORKFLOW_PATH
         )
+        bad = workflow(gates=[{**GATE, "nodeId": "zz"}])
+        yield Example(bad, workflow(gates=[GATE]), path=WORKFLOW_PATH)
+        two = (sample_node("a"), sample_node("b"))
+        yield Example(
+            workflow(*two, parallelGroups=[group("a", "b", "zz")]),
+            workflow(*two, parallelGroups=[group("a", "b")]),
+            path=WORKFLOW_PATH,
+        )
 
 
-class TransitionIdDuplicate(DefinitionRule):
+class DefinitionNameDuplicate(DefinitionRule):
     code = "BC311"
-    name = "transition-id-duplicate"
+    name = "definition-name-duplicate"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "Two transitions, or two groups, have the same id."
+    summary = "Two transitions have the same id, or two variables the same name."
     why = "Logs and recorded results refer to them by id, so the two can't be told apart."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._transition_id_duplicate(document, report)
+        self._variable_duplicate(document, report)
+
+    def _transition_id_duplicate(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for what, items in (("transition", definition.transitions), ("group", definition.parallel_groups)):
             for ident, pointer in repeated((item.id, item.pointer) for item in items):
                 report(f"{pointer}/id", f"duplicate {what} id {shown(ident)}")
+
+    def _variable_duplicate(self, document: BlockDocument, report: Report) -> None:
+        for name, pointer in repeated((each.name, each.at("name")) for each in document.definition.variables):
+            report(pointer, f"duplicate variable {shown(name)}")
 
     def examples(self) -> Iterator[Example]:
         three = (sample_node("a"), sample_node("b"), sample_node("c"))
@@ -114,6 +159,9 @@ class TransitionIdDuplicate(DefinitionRule):
             workflow(*three, edges=[edge("a", "b", ident="t1"), edge("b", "c", ident="t2")]),
             path=WORKFLOW_PATH,
         )
+        one = {"name": "n", "type": "number", "required": False}
+        good = workflow(variables=[one, {**one, "name": "m"}])
+        yield Example(workflow(variables=[one, one]), good, path=WORKFLOW_PATH)
 
 
 class WorkflowCycle(DefinitionRule):
@@ -149,15 +197,19 @@ class WorkflowCycle(DefinitionRule):
         )
 
 
-class NodeDisconnected(DefinitionRule):
+class NodeLeadsNowhere(DefinitionRule):
     code = "BC313"
-    name = "node-disconnected"
+    name = "node-leads-nowhere"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "A node has no transition, although the definition has other nodes."
+    summary = "A node has no transition, or a control node too few branches or no body."
     why = "Only its position in the file decides when it runs; usually a transition was forgotten."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._node_disconnected(document, report)
+        self._control_shape(document, report)
+
+    def _node_disconnected(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         if len(definition.nodes) < 2:
             return
@@ -168,6 +220,19 @@ class NodeDisconnected(DefinitionRule):
             if node.id and node.id not in connected:
                 report(node.pointer, f"no transition starts or ends at {shown(node.id)}")
 
+    def _control_shape(self, document: BlockDocument, report: Report) -> None:
+        definition = document.definition
+        for node in definition.nodes:
+            if node.control is ControlType.CONDITION:
+                ways = sum(1 for transition in definition.transitions if transition.source == node.id)
+                if ways < 2:
+                    ways_out = counted(ways, "outgoing transition")
+                    text = f"the condition {shown(node.id)} has {ways_out}; it needs two"
+                    report(node.pointer, text)
+            loop = node.config.for_each_config
+            if node.control is ControlType.FOR_EACH and loop is not None and loop.raw.get("bodyNodeIds") == []:
+                report(loop.at("bodyNodeIds"), f"the forEach {shown(node.id)} has an empty body")
+
     def examples(self) -> Iterator[Example]:
         three = (sample_node("a"), sample_node("b"), sample_node("c"))
         yield Example(
@@ -175,14 +240,28 @@ class NodeDisconnected(DefinitionRule):
             workflow(*three, edges=[edge("a", "b"), edge("b", "c")]),
             path=WORKFLOW_PATH,
         )
+        nodes = (
+            control(
+                "a",
+                "condition",
+                conditionConfig={"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"},
+            ),
+            sample_node("b"),
+            sample_node("c"),
+        )
+        yield Example(
+            workflow(*nodes, edges=[edge("a", "b"), edge("b", "c")]),
+            workflow(*nodes, edges=[edge("a", "b"), edge("a", "c")]),
+            path=WORKFLOW_PATH,
+        )
 
 
-class ExpressionMissing(DefinitionRule):
+class ExpressionInvalid(DefinitionRule):
     code = "BC315"
-    name = "expression-missing"
+    name = "expression-invalid"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A transition of the type `expression` has no expression, or (a warning) another type has one."
+    summary = "An expression is missing, has invalid syntax, or uses an undeclared variable."
     why = "A missing expression is never true, and an expression on another type is never evaluated."
     describes = (("ExpressionCondition", "required"),)
 
@@ -190,6 +269,11 @@ class ExpressionMissing(DefinitionRule):
         return REPORTED_ELSEWHERE  # below, where a blank expression counts as missing too
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._expression_missing(document, report)
+        self._expression_invalid(document, report)
+        self._expression_variable_unknown(document, report)
+
+    def _expression_missing(self, document: BlockDocument, report: Report) -> None:
         for transition in document.definition.transitions:
             condition = transition.condition
             if condition is None:
@@ -204,6 +288,24 @@ class ExpressionMissing(DefinitionRule):
                 text = f"transition {shown(transition.id)} has the type {kind}, so its expression is ignored"
                 report(condition.at("expression"), text, severity=Severity.WARNING)
 
+    def _expression_invalid(self, document: BlockDocument, report: Report) -> None:
+        for text, pointer in expressions(document.definition):
+            parsed = parse_expression(text, document.definition.language)
+            if isinstance(parsed, Err):
+                report(
+                    pointer, f"invalid expression {shown(text)} at column {parsed.error.column}: {parsed.error.reason}"
+                )
+
+    def _expression_variable_unknown(self, document: BlockDocument, report: Report) -> None:
+        declared = document.definition.declared
+        for text, pointer in expressions(document.definition):
+            parsed = parse_expression(text, document.definition.language)
+            for name in () if isinstance(parsed, Err) else parsed.value.variables:
+                if name not in declared:
+                    suggestion = nearest(name, declared) if len(declared) <= 1000 else None
+                    hint = f"; did you mean {shown(suggestion)}?" if suggestion else ""
+                    report(pointer, f"the variable {shown(name)} is not declared{hint}", severity=Severity.WARNING)
+
     def examples(self) -> Iterator[Example]:
         two, variables = (sample_node("a"), sample_node("b")), [{"name": "ready", "type": "boolean", "required": True}]
         good = workflow(*two, edges=[edge("a", "b", "expression", "ready == true")], variables=variables)
@@ -213,6 +315,15 @@ class ExpressionMissing(DefinitionRule):
         yield Example(
             workflow(*two, edges=[edge("a", "b", "always", "ready")], variables=variables), good, path=WORKFLOW_PATH
         )
+        two, variables = (sample_node("a"), sample_node("b")), [{"name": "run", "type": "boolean", "required": True}]
+        yield Example(
+            workflow(*two, edges=[edge("a", "b", "expression", "run()")], variables=variables),
+            workflow(*two, edges=[edge("a", "b", "expression", "run")], variables=variables),
+            path=WORKFLOW_PATH,
+        )
+        two, variables = (sample_node("a"), sample_node("b")), [{"name": "ready", "type": "boolean", "required": True}]
+        links = [edge("a", "b", "expression", "ready == true")]
+        yield Example(workflow(*two, edges=links), workflow(*two, edges=links, variables=variables), path=WORKFLOW_PATH)
 
 
 def expressions(definition: StudioWorkflow) -> Iterator[tuple[str, str]]:
@@ -225,75 +336,6 @@ def expressions(definition: StudioWorkflow) -> Iterator[tuple[str, str]]:
         choice = item.config.condition_config
         if choice is not None and text_of(choice.expression) is not None:
             yield choice.expression, choice.at("expression")
-
-
-class ExpressionInvalid(DefinitionRule):
-    code = "BC316"
-    name = "expression-invalid"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "An expression has a syntax error."
-    why = "An expression that can't be evaluated counts as false, so what follows silently never runs."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for text, pointer in expressions(document.definition):
-            parsed = parse_expression(text, document.definition.language)
-            if isinstance(parsed, Err):
-                report(
-                    pointer, f"invalid expression {shown(text)} at column {parsed.error.column}: {parsed.error.reason}"
-                )
-
-    def examples(self) -> Iterator[Example]:
-        two, variables = (sample_node("a"), sample_node("b")), [{"name": "run", "type": "boolean", "required": True}]
-        yield Example(
-            workflow(*two, edges=[edge("a", "b", "expression", "run()")], variables=variables),
-            workflow(*two, edges=[edge("a", "b", "expression", "run")], variables=variables),
-            path=WORKFLOW_PATH,
-        )
-
-
-class ExpressionVariableUnknown(DefinitionRule):
-    code = "BC317"
-    name = "expression-variable-unknown"
-    severity = Severity.WARNING
-    origin = ENGINES
-    summary = "An expression uses a variable that is not declared."
-    why = "An undeclared variable is false, whatever value the author expected."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        declared = document.definition.declared
-        for text, pointer in expressions(document.definition):
-            parsed = parse_expression(text, document.definition.language)
-            for name in () if isinstance(parsed, Err) else parsed.value.variables:
-                if name not in declared:
-                    suggestion = nearest(name, declared) if len(declared) <= 1000 else None
-                    hint = f"; did you mean {shown(suggestion)}?" if suggestion else ""
-                    report(pointer, f"the variable {shown(name)} is not declared{hint}")
-
-    def examples(self) -> Iterator[Example]:
-        two, variables = (sample_node("a"), sample_node("b")), [{"name": "ready", "type": "boolean", "required": True}]
-        links = [edge("a", "b", "expression", "ready == true")]
-        yield Example(workflow(*two, edges=links), workflow(*two, edges=links, variables=variables), path=WORKFLOW_PATH)
-
-
-class GateNodeUnknown(DefinitionRule):
-    code = "BC318"
-    name = "gate-node-unknown"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "A gate refers to a node that does not exist."
-    why = "The question is never asked, and the step that it should guard runs without approval."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        definition = document.definition
-        for gate in definition.gates:
-            if gate.has("nodeId") and gate.node_id not in definition.by_id:
-                what = unknown_node(gate.node_id, definition)
-                report(gate.at("nodeId"), f"gate {shown(gate.raw.get('id'))}: {what}")
-
-    def examples(self) -> Iterator[Example]:
-        bad = workflow(gates=[{**GATE, "nodeId": "zz"}])
-        yield Example(bad, workflow(gates=[GATE]), path=WORKFLOW_PATH)
 
 
 class GateOptions(DefinitionRule):
@@ -325,24 +367,6 @@ def _check_options(gate: Gate, report: Report) -> None:
     for option in [option for option in gate.options if option.is_default][1:]:
         text = f"the gate {ident} has more than one default option"
         report(option.at("isDefault"), text, severity=Severity.WARNING)
-
-
-class VariableDuplicate(DefinitionRule):
-    code = "BC320"
-    name = "variable-duplicate"
-    severity = Severity.ERROR
-    origin = DECIDED
-    summary = "Two variables have the same name."
-    why = "Expressions refer to variables by name; which of the two counts depends on the reader."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for name, pointer in repeated((each.name, each.at("name")) for each in document.definition.variables):
-            report(pointer, f"duplicate variable {shown(name)}")
-
-    def examples(self) -> Iterator[Example]:
-        one = {"name": "n", "type": "number", "required": False}
-        good = workflow(variables=[one, {**one, "name": "m"}])
-        yield Example(workflow(variables=[one, one]), good, path=WORKFLOW_PATH)
 
 
 class VariableDefaultType(DefinitionRule):

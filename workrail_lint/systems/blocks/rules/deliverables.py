@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from workrail_lint.documents.operations import Insert, Replace
-from workrail_lint.documents.pointer import child
-from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.findings import Severity, safe, unsafe
+from workrail_lint.documents.nodes import Node
+from workrail_lint.documents.operations import Insert, Operation, Replace
+from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.model.documents import BlockOutput
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, wrong_type
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
 from workrail_lint.systems.blocks.rules.outputs import OutputRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, edge, node, output, output_path, workflow
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import (
-    EXPECTED_KIND,
     BlockType,
     DeliverableKind,
     accepted_kinds,
-    is_member,
     kinds_of_profile,
     text_of,
 )
-from workrail_lint.systems.blocks.wording import shown, shown_list, text_or_type
+from workrail_lint.systems.blocks.wording import shown, shown_list
 
 _FILE = output_path()
-_EXTENDED = {"block-deliverables": "extended"}
+_CODE = {"blockType": "code", "diffSummary": "One form."}
 _MEMBERS: dict[DeliverableKind, tuple[str, ...]] = {
     DeliverableKind.PLAN: ("markdownDocument", "taskList"),
     DeliverableKind.CODE: ("filesChanged", "diffSummary", "fileDiffs"),
@@ -39,82 +34,42 @@ _MEMBERS: dict[DeliverableKind, tuple[str, ...]] = {
     DeliverableKind.REVIEW: ("findings", "approved", "summary"),
     DeliverableKind.DEVOPS: ("operations", "status", "summary"),
 }
-_LISTS = ("taskList", "filesChanged", "findings", "operations")
 
 
 def _kind(whole: BlockOutput) -> DeliverableKind | None:
     return None if whole.deliverables is None else DeliverableKind(whole.deliverables.block_type)
 
 
-class DeliverablesKindMissing(OutputRule):
-    code = "BC201"
-    name = "deliverables-kind-missing"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The deliverables do not name their kind."
-    why = "The kind decides which fields are read; without it the whole file is malformed."
-    fix = "Add the kind that blocks of this type deliver."
-    fix_safety = "unsafe"
-    describes = ((ANY, "required", "blockType"),)
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description | None:
-        if violation.pointer != "/deliverables":
-            return None  # that of the output itself
-        fix = None
-        if document.output.block_type is not None:
-            expected = EXPECTED_KIND[BlockType(document.output.block_type)].value
-            fix = unsafe(f"add the kind {expected}", Insert("/deliverables", "blockType", None, expected))
-        message = "'blockType' is missing from the deliverables; it names their kind"
-        return Description(message, fix, pointer="/deliverables/blockType")
-
-    def examples(self) -> Iterator[Example]:
-        good = output(deliverables={"blockType": "code"})
-        yield Example(output(deliverables={}), good, good, path=_FILE)
-
-
-class DeliverablesKindUnknown(OutputRule):
-    code = "BC202"
-    name = "deliverables-kind-unknown"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The profile does not know the kind of the deliverables."
-    why = "Deliverables of an unknown kind can't be read, so the file is malformed."
-    fix = "Replace `dev` with `code`."
-    fix_safety = "unsafe"
-    describes = (("BlockOutput", "enum"), ("ExtendedBlockOutput", "enum"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        value, extended = violation.value, document.options.extended
-        known = ", ".join(kind.value for kind in kinds_of_profile(extended))
-        hint = ""
-        if is_member(DeliverableKind, value):
-            hint = "; the extended profile allows it"
-        fix = unsafe("replace with code", Replace(violation.pointer, "code")) if value == "dev" else None
-        return Description(
-            f"the kind of deliverables can't be {text_or_type(value)}; expected one of {known}{hint}", fix
-        )
-
-    def examples(self) -> Iterator[Example]:
-        good = output(deliverables={"blockType": "code"})
-        yield Example(output(deliverables={"blockType": "dev"}), good, good, path=_FILE)
-        bad = output("t", "test", deliverables={"blockType": "test"})
-        yield Example(bad, output("t", "test"), path=output_path("t"))
-
-
-class DeliverablesKindUnexpected(OutputRule):
+class DeliverablesUnexpected(OutputRule):
     code = "BC203"
-    name = "deliverables-kind-unexpected"
+    name = "deliverables-unexpected"
     severity = Severity.WARNING
     origin = CONTRACT
-    summary = "The deliverables are not of the kind that blocks of this type deliver."
+    summary = "The deliverables are of a kind that blocks of this type do not deliver, or have a field of another kind."
     why = "Viewers and later blocks look for the fields of the expected kind and find nothing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._deliverables_kind_unexpected(document, report)
+        self._deliverables_field_foreign(document, report)
+
+    def _deliverables_kind_unexpected(self, document: BlockDocument, report: Report) -> None:
         # In an output folder the definition decides the type of a block; see check_unit.
         if split_path(document.path)[1] != OUTPUT_FOLDER:
             message = _unexpected(document.output, None, document.options.extended)
             if message is not None:
                 report("/deliverables/blockType", message)
+
+    def _deliverables_field_foreign(self, document: BlockDocument, report: Report) -> None:
+        deliverables, known = document.output.deliverables, kinds_of_profile(document.options.extended)
+        kind = _kind(document.output)
+        if deliverables is None or kind is None:
+            return
+        for name in deliverables.raw:
+            owners = [other.value for other in known if name in _MEMBERS[other]]
+            if owners and name not in _MEMBERS[kind]:
+                whose = " and ".join(shown(owner) for owner in owners)
+                text = f"{shown(name)} belongs to {whose} deliverables, not to {shown(kind.value)} ones"
+                report(deliverables.at(name), text, on_name=True)
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file in unit.all_outputs:
@@ -137,6 +92,8 @@ class DeliverablesKindUnexpected(OutputRule):
             path=output_path("check"),
             files={WORKFLOW_PATH: flow, output_path("plan"): done},
         )
+        bad = output(deliverables={"blockType": "code", "taskList": []})
+        yield Example(bad, output(deliverables={"blockType": "code", "diffSummary": "One form."}), path=_FILE)
 
 
 def _unexpected(whole: BlockOutput, expected: BlockType | None, extended: bool) -> str | None:
@@ -151,54 +108,6 @@ def _unexpected(whole: BlockOutput, expected: BlockType | None, extended: bool) 
         return None
     names = " or ".join(shown(one.value) for one in accepted)
     return f"the deliverables have the kind {shown(kind.value)}, but a {block_type.value} block delivers {names}"
-
-
-class DeliverablesFieldType(OutputRule):
-    code = "BC204"
-    name = "deliverables-field-type"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "A field of the deliverables has the wrong type."
-    why = "The file does not match the schema of the contract, so the harness marks the block as failed."
-    fix = "Wrap a single string in a list."
-    fix_safety = "safe"
-    describes = ((ANY, "type"), ("TestResults", "type", "testResults"), (ANY, "required"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        if violation.keyword == "required":
-            place = child(violation.pointer, violation.member)
-            return Description(f"{shown(violation.member)} is missing", pointer=place)
-        return wrong_type(violation, _LISTS)
-
-    def examples(self) -> Iterator[Example]:
-        good = output("plan", "plan", deliverables={"blockType": "plan", "taskList": ["T01"]})
-        bad = output("plan", "plan", deliverables={"blockType": "plan", "taskList": "T01"})
-        yield Example(bad, good, good, path=output_path("plan"))
-
-
-class DeliverablesFieldForeign(OutputRule):
-    code = "BC205"
-    name = "deliverables-field-foreign"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The deliverables have a field of another kind."
-    why = "Only the fields of the named kind are read: this one is lost, or the kind is wrong."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables, known = document.output.deliverables, kinds_of_profile(document.options.extended)
-        kind = _kind(document.output)
-        if deliverables is None or kind is None:
-            return
-        for name in deliverables.raw:
-            owners = [other.value for other in known if name in _MEMBERS[other]]
-            if owners and name not in _MEMBERS[kind]:
-                whose = " and ".join(shown(owner) for owner in owners)
-                text = f"{shown(name)} belongs to {whose} deliverables, not to {shown(kind.value)} ones"
-                report(deliverables.at(name), text, on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        bad = output(deliverables={"blockType": "code", "taskList": []})
-        yield Example(bad, output(deliverables={"blockType": "code", "diffSummary": "One form."}), path=_FILE)
 
 
 class CodeFilesDisagree(OutputRule):
@@ -224,7 +133,7 @@ class CodeFilesDisagree(OutputRule):
             report("/deliverables/filesChanged", f"the file lists disagree: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:
-        code = {"blockType": "code", "filesChanged": ["a"]}
+        code = {**_CODE, "filesChanged": ["a"]}
         yield Example(
             output(filesModified=[], filesCreated=[], deliverables=code),
             output(filesModified=["a"], deliverables=code),
@@ -232,72 +141,48 @@ class CodeFilesDisagree(OutputRule):
         )
 
 
-class PlanEmpty(OutputRule):
+class DeliverablesIncomplete(OutputRule):
     code = "BC207"
-    name = "plan-empty"
+    name = "deliverables-incomplete"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A completed plan has neither a document nor a task list."
-    why = "The next block reads the plan from this file and finds nothing to work from."
+    summary = "The deliverables lack what their kind is for: a plan, the summary of a change, or a summary."
+    why = "The next block and the person at the gate read it from this file and find nothing."
+    fix = "Copy the summary of the output into generic deliverables."
+    fix_safety = "safe"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = document.output.deliverables
-        if deliverables is None or deliverables.block_type != "plan" or document.output.status != "completed":
+        whole, deliverables = document.output, document.output.deliverables
+        if deliverables is None:
             return
-        if text_of(deliverables.markdown_document) is None and not deliverables.raw.get("taskList"):
-            report("/deliverables", "the plan has neither a 'markdownDocument' nor a 'taskList'")
+        kind = deliverables.block_type
+        if kind == "plan" and whole.status == "completed":
+            if text_of(deliverables.markdown_document) is None and not deliverables.raw.get("taskList"):
+                report("/deliverables", "the plan has neither a 'markdownDocument' nor a 'taskList'")
+        elif kind == "code" and whole.status != "failed" and _lacks(deliverables, "diffSummary"):
+            message = "the code deliverables have no 'diffSummary'; say in a sentence or two what changed"
+            report("/deliverables/diffSummary", message)
+        elif kind == "generic" and _lacks(deliverables, "summary"):
+            summary = text_of(whole.summary)
+            fix = None if summary is None else safe("copy the summary of the output", _summary(deliverables, summary))
+            report("/deliverables/summary", "the deliverables have no 'summary'", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         bad = output("plan", "plan", deliverables={"blockType": "plan"})
         yield Example(bad, output("plan", "plan"), path=output_path("plan"))
-
-
-class GenericWithoutSummary(OutputRule):
-    code = "BC208"
-    name = "generic-without-summary"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "Generic deliverables have no summary."
-    why = "A summary is the only content of this kind; without it there is nothing to show."
-    fix = "Copy the summary of the output."
-    fix_safety = "safe"
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        deliverables = document.output.deliverables
-        if deliverables is None or deliverables.block_type != "generic" or text_of(deliverables.summary) is not None:
-            return
-        if "summary" in deliverables and not deliverables.has("summary"):
-            return  # BC204 reports its type
-        fix, summary = None, text_of(document.output.summary)
-        if summary is not None:
-            change = (
-                Replace("/deliverables/summary", summary)
-                if "summary" in deliverables
-                else Insert("/deliverables", "summary", None, summary)
-            )
-            fix = safe("copy the summary of the output", change)
-        report("/deliverables/summary", "the deliverables have no 'summary'", fix=fix)
-
-    def examples(self) -> Iterator[Example]:
+        yield Example(
+            output(deliverables={"blockType": "code", "filesChanged": ["src/login.py"]}), output(), path=_FILE
+        )
         good = output("t", "test", deliverables={"blockType": "generic", "summary": "Adds a form."})
         yield Example(output("t", "test", deliverables={"blockType": "generic"}), good, good, path=output_path("t"))
 
 
-class TestResultsShape(OutputRule):
-    code = "BC209"
-    name = "test-results-shape"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "A count of test results is not an integer, or is negative (extended profile)."
-    why = "The counts are added up and shown; other values can't be."
-    describes = (("TestResults", "type"), ("TestResults", "minimum"))
+def _lacks(deliverables: Node, name: str) -> bool:
+    """Return whether a string is absent or blank; one of another type is reported as that."""
+    return (name not in deliverables or deliverables.has(name)) and text_of(deliverables.raw.get(name)) is None
 
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        return Description(f"{shown(violation.member)} must be a non-negative integer")
 
-    def examples(self) -> Iterator[Example]:
-        def tests(passed: object) -> dict[str, Any]:
-            counts = {"passed": passed, "failed": 0, "skipped": 0}
-            return output("t", "test", deliverables={"blockType": "test", "testResults": counts})
-
-        yield Example(tests(-1), tests(12), path=output_path("t"), options=dict(_EXTENDED))
+def _summary(deliverables: Node, summary: str) -> Operation:
+    if "summary" in deliverables:
+        return Replace("/deliverables/summary", summary)
+    return Insert("/deliverables", "summary", None, summary)

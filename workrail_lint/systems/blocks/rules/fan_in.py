@@ -159,43 +159,28 @@ class FanInStrategy(FanInRule):
         )
 
 
-class LaneOutputMissing(FanInRule):
+class LaneOutputs(FanInRule):
     code = "BC510"
-    name = "lane-output-missing"
+    name = "lane-outputs"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A lane that ran is missing from the result of its group."
+    summary = "The outputs of a fan-in record lack a lane, or are not in lane order."
     why = "The outputs of all lanes are kept, even of failed ones; a missing output was lost in the merge."
+    fix = "Sort the outputs by lane order."
+    fix_safety = "safe"
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._lane_output_missing(unit, report)
+        self._fan_in_order(unit, report)
+
+    def _lane_output_missing(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
             have = lane_ids(file.fan_in)
             for ident in group.lanes if file.fan_in.has("blockOutputs") else ():
                 if ident in unit.ran and ident not in have:
                     report("/blockOutputs", f"the lane {shown(ident)} ran, but its output is missing", path=file.path)
 
-    def examples(self) -> Iterator[Example]:
-        both = (lane("a", 1, "a.py"), lane("b", 2, "b.py"))
-        files: dict[str, Any] = {
-            WORKFLOW_PATH: lanes("coding", "coding"),
-            output_path("a"): both[0],
-            output_path("b"): both[1],
-            env_path("b"): environment("b", "1"),
-        }
-        yield Example(fan_in(both[0]), fan_in(*both), path=FAN_IN_PATH, files=files)
-
-
-class FanInOrder(FanInRule):
-    code = "BC511"
-    name = "fan-in-order"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The outputs in a result are not in lane order."
-    why = "Results of equal runs should be equal; the completion order is recorded elsewhere."
-    fix = "Sort the outputs by lane order."
-    fix_safety = "safe"
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
+    def _fan_in_order(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
             lanes = lane_ids(file.fan_in)
             place = {ident: at for at, ident in enumerate(group.lanes)}
@@ -207,9 +192,18 @@ class FanInOrder(FanInRule):
                     f"the outputs are in the order {shown_list(known)}, but the lanes are {shown_list(group.lanes)}",
                     path=file.path,
                     fix=_reordered(file, place) if len(known) == len(file.value["blockOutputs"]) else None,
+                    severity=Severity.WARNING,
                 )
 
     def examples(self) -> Iterator[Example]:
+        both = (lane("a", 1, "a.py"), lane("b", 2, "b.py"))
+        files: dict[str, Any] = {
+            WORKFLOW_PATH: lanes("coding", "coding"),
+            output_path("a"): both[0],
+            output_path("b"): both[1],
+            env_path("b"): environment("b", "1"),
+        }
+        yield Example(fan_in(both[0]), fan_in(*both), path=FAN_IN_PATH, files=files)
         first, second = lane("a", 1, "a.py"), lane("b", 2, "b.py")
         files: dict[str, Any] = {WORKFLOW_PATH: lanes("coding", "coding")}
         good = fan_in(first, second)
@@ -273,15 +267,19 @@ def _result(document: BlockDocument) -> Result:
     return Result(document.fan_in)
 
 
-class ConflictMissed(FanInRule):
+class ConflictWrong(FanInRule):
     code = "BC503"
-    name = "conflict-missed"
+    name = "conflict-wrong"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "Two lanes modified the same file, but the result does not report a conflict."
+    summary = "A conflict is missing from a fan-in record, or recorded without being one."
     why = "One lane's edits of that file are lost without notice."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._conflict_missed(document, report)
+        self._conflict_invented(document, report)
+
+    def _conflict_missed(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         if result.strategy == _CONCATENATE:
             return
@@ -293,21 +291,7 @@ class ConflictMissed(FanInRule):
                 text = f"{shown(clash.path)} was modified by {shown_list(clash.lanes)}, but 'conflicts' does not name "
                 report(pointer, text + (shown_list(missing) if names else "it"))
 
-    def examples(self) -> Iterator[Example]:
-        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
-        good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
-        yield Example(fan_in(*both), good, path=FAN_IN_PATH)
-
-
-class ConflictInvented(FanInRule):
-    code = "BC504"
-    name = "conflict-invented"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "A conflict names a file that its lanes did not both modify."
-    why = "People look for a conflict that does not exist; created files and failed lanes cause no conflict."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
+    def _conflict_invented(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         counting = set() if result.strategy == _CONCATENATE else set(givers(result.outputs, result.order))
         for record in result.conflicts:
@@ -322,46 +306,21 @@ class ConflictInvented(FanInRule):
                 report(record.pointer, f"{shown(path)} is not in conflict: {why}")
 
     def examples(self) -> Iterator[Example]:
+        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
+        good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
+        yield Example(fan_in(*both), good, path=FAN_IN_PATH)
         both = (lane("a", 5, "p.py", "q.py"), lane("b", 3, "p.py"))
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
         bad = fan_in(*both, conflicts=[conflict("p.py", "b", "a"), conflict("q.py", "b", "a")])
         yield Example(bad, good, path=FAN_IN_PATH)
 
 
-class ConflictLaneOrder(FanInRule):
-    code = "BC505"
-    name = "conflict-lane-order"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The lanes of a conflict are not in completion order."
-    why = "The first lane of the list is the winner; in another order the record names the wrong one."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        result = _result(document)
-        place = {lane: at for at, lane in enumerate(result.order)}
-        for record in result.conflicts if result.knows_order else ():
-            known = [name for name in record.lanes if name in place]
-            wanted = sorted(known, key=place.__getitem__)
-            if known != wanted:
-                path = shown(normalized(record.conflicting_file))
-                message = f"the lanes of {path} must be in completion order: {shown_list(wanted)}"
-                report(record.at("lanes"), message)
-
-    def examples(self) -> Iterator[Example]:
-        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
-        yield Example(
-            fan_in(*both, conflicts=[conflict("p.py", "a", "b")]),
-            fan_in(*both, conflicts=[conflict("p.py", "b", "a")]),
-            path=FAN_IN_PATH,
-        )
-
-
-class ConflictAppliedFrom(FanInRule):
+class ConflictResolution(FanInRule):
     code = "BC506"
-    name = "conflict-applied-from"
+    name = "conflict-resolution"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A conflict applied a version that can't have won."
+    summary = "The lanes, the winner or the resolution of a conflict are not those of its merge strategy."
     why = "The first lane to finish wins, or the one a person chose; any other version in the workspace is a mistake."
     describes = ((ANY, "required", "appliedFrom"),)
 
@@ -369,6 +328,11 @@ class ConflictAppliedFrom(FanInRule):
         return REPORTED_ELSEWHERE  # below
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._conflict_applied_from(document, report)
+        self._conflict_lane_order(document, report)
+        self._conflict_resolution(document, report)
+
+    def _conflict_applied_from(self, document: BlockDocument, report: Report) -> None:
         for record in _result(document).conflicts:
             path, names, place = normalized(record.conflicting_file), record.lanes, record.at("appliedFrom")
             if not names or isinstance(record, UnresolvedConflict):
@@ -383,22 +347,18 @@ class ConflictAppliedFrom(FanInRule):
             elif record.resolution == "user-resolved" and applied is not None and applied not in names:
                 report(place, f"{shown(path)}: {shown(applied)} is not one of the lanes {shown_list(names)}")
 
-    def examples(self) -> Iterator[Example]:
-        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
-        good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
-        yield Example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom="a")]), good, path=FAN_IN_PATH)
-        yield Example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom=...)]), good, path=FAN_IN_PATH)
+    def _conflict_lane_order(self, document: BlockDocument, report: Report) -> None:
+        result = _result(document)
+        place = {lane: at for at, lane in enumerate(result.order)}
+        for record in result.conflicts if result.knows_order else ():
+            known = [name for name in record.lanes if name in place]
+            wanted = sorted(known, key=place.__getitem__)
+            if known != wanted:
+                path = shown(normalized(record.conflicting_file))
+                message = f"the lanes of {path} must be in completion order: {shown_list(wanted)}"
+                report(record.at("lanes"), message, severity=Severity.WARNING)
 
-
-class ConflictResolution(FanInRule):
-    code = "BC507"
-    name = "conflict-resolution"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "A conflict has a resolution that the merge strategy does not allow."
-    why = "`workspace` asks no person, and `fail-on-conflict` decides nothing without a person."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
+    def _conflict_resolution(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         wrong = {
             MergeStrategy.WORKSPACE.value: Resolution.USER_RESOLVED.value,
@@ -414,6 +374,16 @@ class ConflictResolution(FanInRule):
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
+        good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
+        yield Example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom="a")]), good, path=FAN_IN_PATH)
+        yield Example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom=...)]), good, path=FAN_IN_PATH)
+        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
+        yield Example(
+            fan_in(*both, conflicts=[conflict("p.py", "a", "b")]),
+            fan_in(*both, conflicts=[conflict("p.py", "b", "a")]),
+            path=FAN_IN_PATH,
+        )
+        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
         chosen = [conflict("p.py", "b", "a", resolution="user-resolved", appliedFrom="a")]
         yield Example(
             fan_in(*both, conflicts=chosen),
@@ -422,15 +392,19 @@ class ConflictResolution(FanInRule):
         )
 
 
-class LaneCreatedCollision(FanInRule):
+class LaneEditLost(FanInRule):
     code = "BC508"
-    name = "lane-created-collision"
+    name = "lane-edit-lost"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A lane created a file that another lane also created or modified."
+    summary = "An edit of a lane is lost: another lane has the same new file, or the strategy merges no files."
     why = "The contract does not treat this as a conflict, so the later version silently disappears."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._lane_created_collision(document, report)
+        self._concatenate_drops_edits(document, report)
+
+    def _lane_created_collision(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         if result.strategy == _CONCATENATE:
             return
@@ -439,23 +413,7 @@ class LaneCreatedCollision(FanInRule):
             text = f"{shown(clash.path)} is listed by {shown_list(clash.lanes)}; only the first version is kept"
             report(result.lanes[owner].at("filesCreated"), text)
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            fan_in(lane("a", 1, filesCreated=["x.py"]), lane("b", 2, filesCreated=["x.py"])),
-            fan_in(lane("a", 1, filesCreated=["x.py"]), lane("b", 2, filesCreated=["y.py"])),
-            path=FAN_IN_PATH,
-        )
-
-
-class ConcatenateDropsEdits(FanInRule):
-    code = "BC509"
-    name = "concatenate-drops-edits"
-    severity = Severity.WARNING
-    origin = CONTRACT
-    summary = "A lane reports files, but its group uses `concatenate`."
-    why = "No file of a concatenated lane reaches the main workspace, so the edits are lost with the lane."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
+    def _concatenate_drops_edits(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         for whole in result.model.block_outputs if result.strategy == _CONCATENATE else ():
             paths = reported(whole.raw)
@@ -464,6 +422,11 @@ class ConcatenateDropsEdits(FanInRule):
                 report(whole.pointer, text)
 
     def examples(self) -> Iterator[Example]:
+        yield Example(
+            fan_in(lane("a", 1, filesCreated=["x.py"]), lane("b", 2, filesCreated=["x.py"])),
+            fan_in(lane("a", 1, filesCreated=["x.py"]), lane("b", 2, filesCreated=["y.py"])),
+            path=FAN_IN_PATH,
+        )
         idle = lane("b", 2, kind="review")
         yield Example(
             fan_in(lane("a", 1, "a.py", kind="review"), idle, strategy="concatenate"),

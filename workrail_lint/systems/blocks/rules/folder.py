@@ -10,13 +10,14 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.documents import BlockKind
-from workrail_lint.systems.blocks.model.documents import StudioWorkflow, Transition
+from workrail_lint.systems.blocks.model.documents import StudioWorkflow, TraceStep, Transition
 from workrail_lint.systems.blocks.outputs import created, discrepancy, reported
 from workrail_lint.systems.blocks.paths import (
     REJECTED_SUFFIX,
     is_allowed,
     is_below_output,
     is_rel_path,
+    normalized,
     output_name,
 )
 from workrail_lint.systems.blocks.plan import Lanes, Plan, nodes_of
@@ -79,10 +80,14 @@ class FolderForeignFile(FolderRule):
     name = "folder-foreign-file"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The output folder contains something that is not an output."
+    summary = "The output folder has a file that is no output, or a rejected one."
     why = "Only outputs are collected from lanes and read by later blocks; other files are lost or in the way."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._folder_foreign_file(unit, report)
+        self._rejected_present(unit, report)
+
+    def _folder_foreign_file(self, unit: Unit, report: Report) -> None:
         for path in unit.folder.foreign:
             report(
                 "",
@@ -90,13 +95,25 @@ class FolderForeignFile(FolderRule):
                 path=path,
             )
 
+    def _rejected_present(self, unit: Unit, report: Report) -> None:
+        for path in unit.folder.rejected:
+            ident = os.path.basename(path)[len("block-") : -len(f".json{REJECTED_SUFFIX}")]
+            report("", f"the output of {shown(ident)} was rejected as unusable", path=path, severity=Severity.INFO)
+
     def examples(self) -> Iterator[Example]:
         yield Example(
             "Remember the milk.\n",
-            "{not json",
+            "Remember the milk.\n",
             path=".output/notes.md",
             files=CHAIN,
-            options={"good_path": ".output/block-b.json.rejected"},
+            options={"good_path": "notes.md"},
+        )
+        yield Example(
+            "{not json",
+            CHAIN[output_path("b")],
+            path=".output/block-b.json.rejected",
+            files=without(output_path("b")),
+            options={"good_path": output_path("b")},
         )
 
 
@@ -134,10 +151,14 @@ class OutputGap(FolderRule):
     name = "output-gap"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The output of a block that must have run is missing, although later blocks ran."
+    summary = "A node that must have run has no output."
     why = "Every block leaves a file, even a failed one; a gap means that the run continued without a result."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._output_gap(unit, report)
+        self._previous_output_missing(unit, report)
+
+    def _output_gap(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
         if plan is None:
             return
@@ -150,25 +171,7 @@ class OutputGap(FolderRule):
                     path=unit.folder.path,
                 )
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            CHAIN[output_path("c")],
-            CHAIN[output_path("b")],
-            path=output_path("c"),
-            files=without(output_path("b"), output_path("c")),
-            options={"good_path": output_path("b"), "found_at": ".output"},
-        )
-
-
-class PreviousOutputMissing(FolderRule):
-    code = "BC604"
-    name = "previous-output-missing"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The previous block of a block that ran has no output."
-    why = "The agent is sent to a file that does not exist, and works without what it should build on."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
+    def _previous_output_missing(self, unit: Unit, report: Report) -> None:
         recorded: set[str] = set()
         for ident, file in unit.environments.items():
             if file.environment.has("PREVIOUS_BLOCK_ID"):
@@ -192,6 +195,13 @@ class PreviousOutputMissing(FolderRule):
         return bool(unit.folder.path)
 
     def examples(self) -> Iterator[Example]:
+        yield Example(
+            CHAIN[output_path("c")],
+            CHAIN[output_path("b")],
+            path=output_path("c"),
+            files=without(output_path("b"), output_path("c")),
+            options={"good_path": output_path("b"), "found_at": ".output"},
+        )
         yield Example(
             environment("b", "1", "a"),
             environment("b", "1", ""),
@@ -231,29 +241,6 @@ class BlockIdRepeated(FolderRule):
         yield Example(output("a"), output("b"), path=output_path("b"), files={output_path("a"): output("a", "plan")})
 
 
-class RejectedPresent(FolderRule):
-    code = "BC611"
-    name = "rejected-present"
-    severity = Severity.INFO
-    origin = DECIDED
-    summary = "The output folder contains a file that was rejected as unusable."
-    why = "The block that wrote it counts as failed; the file shows what was wrong."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
-        for path in unit.folder.rejected:
-            ident = os.path.basename(path)[len("block-") : -len(f".json{REJECTED_SUFFIX}")]
-            report("", f"the output of {shown(ident)} was rejected as unusable", path=path)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            "{not json",
-            CHAIN[output_path("b")],
-            path=".output/block-b.json.rejected",
-            files=without(output_path("b")),
-            options={"good_path": output_path("b")},
-        )
-
-
 def _timestamp(unit: Unit, ident: str) -> str:
     """The timestamp of a node's output; empty if there is none."""
     return unit.outputs[ident].output.timestamp if ident in unit.outputs else ""
@@ -268,10 +255,14 @@ class OutputTimeOrder(FolderRule):
     name = "output-time-order"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A block ended before the block that ran before it."
+    summary = "A block finished before one that ran ahead of it."
     why = "Sequential blocks wait for each other; a file older than its predecessor's is left over from another run."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._output_time_order(unit, report)
+        self._lane_after_successor(unit, report)
+
+    def _output_time_order(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
         for ident, file in unit.outputs.items():
             if plan is None or ident not in plan.position:
@@ -283,11 +274,23 @@ class OutputTimeOrder(FolderRule):
                 text = f"{shown(ident)} ended at {mine_text}, before {shown(earlier)} at {their_text}"
                 report("/timestamp", text, path=file.path)
 
+    def _lane_after_successor(self, unit: Unit, report: Report) -> None:
+        for at, entry in enumerate(unit.plan.entries if unit.plan is not None else ()):
+            if not isinstance(entry, Lanes):
+                continue
+            for ident in entry.nodes:
+                later = _earlier_end(unit, ident, at)
+                if later is not None:
+                    mine, theirs = _timestamp(unit, ident), _timestamp(unit, later)
+                    text = f"the lane {shown(ident)} ended at {mine}, after {shown(later)} at {theirs}"
+                    report("/timestamp", text, path=unit.outputs[ident].path)
+
     def examples(self) -> Iterator[Example]:
         early = {**CHAIN[output_path("b")], "timestamp": "2026-03-01T09:00:00Z"}
         yield Example(
             early, CHAIN[output_path("b")], path=output_path("b"), files=without(output_path("b"), output_path("c"))
         )
+        yield Example(lane("a", 5, "a.py"), lane("a", 2, "a.py"), path=output_path("a"), files=GROUP_FILES)
 
 
 def _predecessor(unit: Unit, ident: str) -> str | None:
@@ -311,29 +314,6 @@ GROUP_FILES: dict[str, Any] = {
     output_path("d"): lane("d", 3, "d.py"),
 }
 """A group of a and b, then d; the output of a is left to the example."""
-
-
-class LaneAfterSuccessor(FolderRule):
-    code = "BC606"
-    name = "lane-after-successor"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A lane ended after a block that follows its group."
-    why = "The fan-in waits for every lane, so no block after the group can end before one of them."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
-        for at, entry in enumerate(unit.plan.entries if unit.plan is not None else ()):
-            if not isinstance(entry, Lanes):
-                continue
-            for ident in entry.nodes:
-                later = _earlier_end(unit, ident, at)
-                if later is not None:
-                    mine, theirs = _timestamp(unit, ident), _timestamp(unit, later)
-                    text = f"the lane {shown(ident)} ended at {mine}, after {shown(later)} at {theirs}"
-                    report("/timestamp", text, path=unit.outputs[ident].path)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(lane("a", 5, "a.py"), lane("a", 2, "a.py"), path=output_path("a"), files=GROUP_FILES)
 
 
 def _earlier_end(unit: Unit, ident: str, at: int) -> str | None:
@@ -438,15 +418,25 @@ def listed_files(unit: Unit) -> Iterator[tuple[str, UnitFile, str, str]]:
                 yield ident, file, entry.pointer, entry.path
 
 
-class RestrictedPath(FolderRule):
+class RestrictedPath(BlockRule):
     code = "BC609"
     name = "restricted-path"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A block edited a file that no restriction allows."
+    summary = "A block edited a file that the mount does not let it edit, whether it reported the edit or not."
     why = "Restrictions say what a run may change; an edit elsewhere was never agreed to."
+    kinds = (BlockKind.FOLDER, BlockKind.TRACE)
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for step in document.trace.model.steps if document.kind is BlockKind.TRACE else ():
+            for path in hidden_edits(step):
+                report(step.at("detected"), hidden_edit(path, step_restrictions(step)))
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._restricted_path(unit, report)
+        self._read_only_path(unit, report)
+
+    def _restricted_path(self, unit: Unit, report: Report) -> None:
         known: dict[str, list[str] | None] = {}
         looks = 0
         for ident, file, pointer, path in listed_files(unit):
@@ -463,10 +453,45 @@ class RestrictedPath(FolderRule):
                     pointer, f"{shown(path)} matches none of the restrictions {shown_list(patterns)}", path=file.path
                 )
 
+    def _read_only_path(self, unit: Unit, report: Report) -> None:
+        for _, file, pointer, path in listed_files(unit) if unit.is_read_only else ():
+            if not is_below_output(path):
+                report(pointer, f"{shown(path)} can't have been edited: the mount is read-only", path=file.path)
+
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {**without(_B), MOUNT_PATH: mount(fileRestrictions=["src/**"])}
         good = CHAIN[_B]
         yield Example({**good, "filesModified": ["docs/a.md"]}, good, path=_B, files=files)
+
+        def trace(changed: str) -> dict[str, Any]:
+            step = {"node": "b", "stepIndex": 0, "env": {"FILE_RESTRICTIONS": '["src/**"]'}, "synthetic": None}
+            return {"steps": [{**step, "output": output("b"), "detected": ["src/a.py", changed]}]}
+
+        yield Example(trace("docs/a.md"), trace("src/a.py"), path=TRACE_PATH)
+        files: dict[str, Any] = {output_path("r"): output("r", "review"), MOUNT_PATH: mount(readOnly=True)}
+        bad = output("s", "review", filesModified=["a.py"])
+        yield Example(bad, output("s", "review"), path=output_path("s"), files=files)
+
+
+def step_restrictions(step: TraceStep) -> list[str]:
+    """Return the restrictions that a recorded block ran under."""
+    return patterns_in(step.env.get("FILE_RESTRICTIONS", "[]")) or []
+
+
+def hidden_edits(step: TraceStep) -> list[str]:
+    """Return the paths that a recorded block changed without reporting it, and that no restriction allows."""
+    if not step.has("detected"):
+        return []
+    listed = set(reported(step.output)) if step.has("output") else set()
+    patterns = step_restrictions(step)
+    unreported = sorted({normalized(path) for path in step.detected} - listed)
+    return [path for path in unreported if patterns and not is_allowed(path, patterns)]
+
+
+def hidden_edit(path: str, patterns: list[str]) -> str:
+    """Return what is wrong with an edit that a block made without saying so."""
+    allowed = f"matches none of the restrictions {shown_list(patterns)}" if patterns else "is on a read-only mount"
+    return f"{shown(path)} was edited but not reported, and {allowed}"
 
 
 def _restrictions(unit: Unit, ident: str) -> list[str] | None:
@@ -476,34 +501,19 @@ def _restrictions(unit: Unit, ident: str) -> list[str] | None:
     return patterns_in(unit.environments[ident].environment.file_restrictions)
 
 
-class ReadOnlyPath(FolderRule):
-    code = "BC610"
-    name = "read-only-path"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "A block edited a file of a read-only mount."
-    why = "The reported edits can't exist: the write was refused, or the mount was not what it should be."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
-        for _, file, pointer, path in listed_files(unit) if unit.is_read_only else ():
-            if not is_below_output(path):
-                report(pointer, f"{shown(path)} can't have been edited: the mount is read-only", path=file.path)
-
-    def examples(self) -> Iterator[Example]:
-        files: dict[str, Any] = {output_path("r"): output("r", "review"), MOUNT_PATH: mount(readOnly=True)}
-        bad = output("s", "review", filesModified=["a.py"])
-        yield Example(bad, output("s", "review"), path=output_path("s"), files=files)
-
-
-class CreatedTwice(FolderRule):
+class FileEditedTwice(FolderRule):
     code = "BC613"
-    name = "created-twice"
+    name = "file-edited-twice"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "Two sequential blocks both report that they created the same file."
+    summary = "Two blocks in a row created the same file, or the block after a group edited a file of a lane again."
     why = "The later block overwrote the file, or one of the two reports is wrong."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._created_twice(unit, report)
+        self._sequential_overlap_with_lane(unit, report)
+
+    def _created_twice(self, unit: Unit, report: Report) -> None:
         definition, plan = unit.definition, unit.plan
         if definition is None or plan is None:
             return
@@ -521,11 +531,31 @@ class CreatedTwice(FolderRule):
                     report(places[path], text, path=unit.outputs[ident].path)
                 makers.setdefault(path, []).append(ident)
 
+    def _sequential_overlap_with_lane(self, unit: Unit, report: Report) -> None:
+        plan = unit.plan
+        for before, after in _behind_groups(plan) if plan is not None else ():
+            file = unit.outputs.get(after)
+            if file is None:
+                continue
+            places = {path: pointer for ident, _, pointer, path in listed_files(unit) if ident == after}
+            for ident in before:
+                for path in reported(unit.outputs[ident].output.raw) if ident in unit.outputs else ():
+                    if path in places:
+                        report(
+                            places[path],
+                            f"{shown(path)} was edited by the lane {shown(ident)} too",
+                            path=file.path,
+                            severity=Severity.INFO,
+                        )
+
     def examples(self) -> Iterator[Example]:
         first = {**CHAIN[output_path("a")], "filesCreated": ["x.py"]}
         files = {**without(_B), output_path("a"): first}
         good = CHAIN[_B]
         yield Example({**good, "filesCreated": ["x.py"]}, {**good, "filesModified": ["x.py"]}, path=_B, files=files)
+        files = {path: value for path, value in GROUP_FILES.items() if path != output_path("d")}
+        files[output_path("a")] = lane("a", 2, "p.py")
+        yield Example(lane("d", 3, "p.py"), lane("d", 3, "d.py"), path=output_path("d"), files=files)
 
 
 class _Ways:
@@ -547,32 +577,6 @@ class _Ways:
                 queue += new
             self._reached[start] = seen
         return end in self._reached[start]
-
-
-class SequentialOverlapWithLane(FolderRule):
-    code = "BC614"
-    name = "sequential-overlap-with-lane"
-    severity = Severity.INFO
-    origin = DECIDED
-    summary = "The block right after a group edits a file that a lane edited too."
-    why = "That may be its task, but it can also hide the result of a faulty merge."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
-        plan = unit.plan
-        for before, after in _behind_groups(plan) if plan is not None else ():
-            file = unit.outputs.get(after)
-            if file is None:
-                continue
-            places = {path: pointer for ident, _, pointer, path in listed_files(unit) if ident == after}
-            for ident in before:
-                for path in reported(unit.outputs[ident].output.raw) if ident in unit.outputs else ():
-                    if path in places:
-                        report(places[path], f"{shown(path)} was edited by the lane {shown(ident)} too", path=file.path)
-
-    def examples(self) -> Iterator[Example]:
-        files = {path: value for path, value in GROUP_FILES.items() if path != output_path("d")}
-        files[output_path("a")] = lane("a", 2, "p.py")
-        yield Example(lane("d", 3, "p.py"), lane("d", 3, "d.py"), path=output_path("d"), files=files)
 
 
 def _behind_groups(plan: Plan) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -623,12 +627,15 @@ class ReportedNotDetected(BlockRule):
                 continue
             difference = discrepancy(step.output, step.detected)
             if difference is not None:
+                hidden = hidden_edits(step)  # worse, and reported as that
+                unreported = [path for path in difference.unreported if path not in hidden]
                 parts = []
-                if difference.unreported:
-                    parts.append(f"{shown_list(difference.unreported)} changed without being reported")
+                if unreported:
+                    parts.append(f"{shown_list(unreported)} changed without being reported")
                 if difference.unchanged:
                     parts.append(f"{shown_list(difference.unchanged)} reported without having changed")
-                report(step.at("detected"), f"{shown(step.node)}: {', '.join(parts)}")
+                if parts:
+                    report(step.at("detected"), f"{shown(step.node)}: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:
         def trace(*changed: str) -> dict[str, Any]:

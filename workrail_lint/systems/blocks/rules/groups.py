@@ -12,25 +12,30 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.blocks.model.documents import ParallelGroup, StudioWorkflow
 from workrail_lint.systems.blocks.plan import Cycle, cycles_through_groups
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
-from workrail_lint.systems.blocks.rules.definition_graph import MOST_CYCLES, unknown_node, way
-from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule, meant
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
+from workrail_lint.systems.blocks.rules.definition_graph import MOST_CYCLES, way
+from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, workflow
 from workrail_lint.systems.blocks.rules.samples import node as sample_node
-from workrail_lint.systems.blocks.vocabulary import MergeStrategy, members
-from workrail_lint.systems.blocks.wording import shown, shown_list, written
+from workrail_lint.systems.blocks.vocabulary import MergeStrategy
+from workrail_lint.systems.blocks.wording import shown, shown_list
 
 
-class GroupTooSmall(DefinitionRule):
+class GroupLanes(DefinitionRule):
     code = "BC330"
-    name = "group-too-small"
+    name = "group-lanes"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A parallel group has fewer than two lanes (one lane: a warning)."
+    summary = "A group has fewer than two lanes, or the same one twice."
     why = "Nothing runs in parallel; a single lane only costs a separate workspace and a merge."
-    describes = (("ParallelGroup", "minItems"),)
+    fix = "Keep the first."
+    fix_safety = "safe"
+    describes = (("ParallelGroup", "minItems"), ("ParallelGroup", "uniqueItems"))
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
+        if violation.keyword == "uniqueItems":
+            fix = safe("remove the duplicate", Remove(violation.pointer))
+            return Description(f"{shown(violation.value)} is already a lane of this group", fix)
         groups = document.definition.parallel_groups
         ident = next((item.id for item in groups if violation.pointer.startswith(f"{item.pointer}/")), "")
         one = len(violation.value) == 1
@@ -42,63 +47,22 @@ class GroupTooSmall(DefinitionRule):
         good = workflow(*two, parallelGroups=[group("a", "b")])
         yield Example(workflow(*two, parallelGroups=[group()], edges=[edge("a", "b")]), good, path=WORKFLOW_PATH)
         yield Example(workflow(*two, parallelGroups=[group("a")], edges=[edge("a", "b")]), good, path=WORKFLOW_PATH)
-
-
-class GroupLaneUnknown(DefinitionRule):
-    code = "BC331"
-    name = "group-lane-unknown"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "A lane names an unknown node."
-    why = "The lane can't run, and the fan-in waits forever."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        definition = document.definition
-        for item in definition.parallel_groups:
-            for at, ident in item.written_lanes:
-                if ident not in definition.by_id:
-                    what = unknown_node(ident, definition)
-                    report(f"{item.pointer}/laneNodeIds/{at}", f"group {shown(item.id)}: {what}")
-
-    def examples(self) -> Iterator[Example]:
-        two = (sample_node("a"), sample_node("b"))
-        yield Example(
-            workflow(*two, parallelGroups=[group("a", "b", "zz")]),
-            workflow(*two, parallelGroups=[group("a", "b")]),
-            path=WORKFLOW_PATH,
-        )
-
-
-class GroupLaneDuplicate(DefinitionRule):
-    code = "BC332"
-    name = "group-lane-duplicate"
-    severity = Severity.ERROR
-    origin = DECIDED
-    summary = "A group lists a node twice."
-    why = "A node has one output file, so it can't be two lanes."
-    fix = "Keep the first."
-    fix_safety = "safe"
-    describes = (("ParallelGroup", "uniqueItems"),)
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        fix = safe("remove the duplicate", Remove(violation.pointer))
-        return Description(f"{shown(violation.value)} is already a lane of this group", fix)
-
-    def examples(self) -> Iterator[Example]:
-        two = (sample_node("a"), sample_node("b"))
-        good = workflow(*two, parallelGroups=[group("a", "b")])
         yield Example(workflow(*two, parallelGroups=[group("a", "b", "a")]), good, good, path=WORKFLOW_PATH)
 
 
-class GroupOverlap(DefinitionRule):
+class GroupMember(DefinitionRule):
     code = "BC333"
-    name = "group-overlap"
+    name = "group-member"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A node is a lane of two groups."
+    summary = "A node is in two groups, or a control node is a lane."
     why = "The node can run only once, in one workspace, with one output file."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._group_overlap(document, report)
+        self._group_has_control(document, report)
+
+    def _group_overlap(self, document: BlockDocument, report: Report) -> None:
         owner: dict[str, ParallelGroup] = {}
         for item in document.definition.parallel_groups:
             for at, ident in item.written_lanes:
@@ -107,6 +71,13 @@ class GroupOverlap(DefinitionRule):
                     text = f"{shown(ident)} is a lane of both {shown(first.id)} and {shown(item.id)}"
                     report(f"{item.pointer}/laneNodeIds/{at}", text)
 
+    def _group_has_control(self, document: BlockDocument, report: Report) -> None:
+        definition = document.definition
+        for item in definition.parallel_groups:
+            for at, ident in item.written_lanes:
+                if ident in definition.by_id and definition.by_id[ident].is_control:
+                    report(f"{item.pointer}/laneNodeIds/{at}", f"{shown(ident)} is a control node and can't be a lane")
+
     def examples(self) -> Iterator[Example]:
         nodes = [sample_node(name) for name in "abcd"]
         yield Example(
@@ -114,23 +85,44 @@ class GroupOverlap(DefinitionRule):
             workflow(*nodes, parallelGroups=[group("a", "b", ident="g1"), group("c", "d", ident="g2")]),
             path=WORKFLOW_PATH,
         )
+        config = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"}
+        choose = control("a", "condition", conditionConfig=config)
+        nodes = (choose, sample_node("b"), sample_node("c"))
+        links = [edge("a", "b"), edge("a", "c")]
+        yield Example(
+            workflow(*nodes, parallelGroups=[group("a", "b")], edges=links),
+            workflow(*nodes, parallelGroups=[group("b", "c")], edges=links),
+            path=WORKFLOW_PATH,
+        )
 
 
-class GroupInternalPath(DefinitionRule):
+class GroupPath(DefinitionRule):
     code = "BC334"
-    name = "group-internal-path"
+    name = "group-path"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A transition leads from one lane of a group to another."
+    summary = "A path leads from one lane of a group to another, directly or through other nodes."
     why = "Lanes run at the same time and can't see each other, so none can follow another."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._group_internal_path(document, report)
+        self._group_cycle(document, report)
+
+    def _group_internal_path(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for item in definition.edges:
             owner = definition.group_of.get(item.source)
             if owner is not None and item.source != item.target and definition.group_of.get(item.target) is owner:
                 text = f"{shown(item.source)} leads to {shown(item.target)}, but both are lanes of {shown(owner.id)}"
                 report(item.pointer, text)
+
+    def _group_cycle(self, document: BlockDocument, report: Report) -> None:
+        for cycle in islice(cycles_through_groups(document.definition), MOST_CYCLES):
+            involved = [item for item in document.definition.parallel_groups if item.id in cycle.ids]
+            pointer = involved[0].pointer if involved else "/parallelGroups"
+            path = f"{way((*cycle.ids, cycle.ids[0]))} ({_steps(document.definition, cycle)})"
+            names = shown_list(item.id for item in involved)
+            report(pointer, f"with the lanes of {names} as one step, the transitions form a cycle: {path}")
 
     def examples(self) -> Iterator[Example]:
         three = (sample_node("a"), sample_node("b"), sample_node("c"))
@@ -140,25 +132,6 @@ class GroupInternalPath(DefinitionRule):
             workflow(*three, parallelGroups=groups, edges=[edge("a", "c"), edge("b", "c")]),
             path=WORKFLOW_PATH,
         )
-
-
-class GroupCycle(DefinitionRule):
-    code = "BC335"
-    name = "group-cycle"
-    severity = Severity.ERROR
-    origin = DECIDED
-    summary = "Transitions form a cycle when the lanes of a group count as one step."
-    why = "A group starts and ends as a whole, so a node between its lanes could never run."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for cycle in islice(cycles_through_groups(document.definition), MOST_CYCLES):
-            involved = [item for item in document.definition.parallel_groups if item.id in cycle.ids]
-            pointer = involved[0].pointer if involved else "/parallelGroups"
-            path = f"{way((*cycle.ids, cycle.ids[0]))} ({_steps(document.definition, cycle)})"
-            names = shown_list(item.id for item in involved)
-            report(pointer, f"with the lanes of {names} as one step, the transitions form a cycle: {path}")
-
-    def examples(self) -> Iterator[Example]:
         three = (sample_node("a"), sample_node("b"), sample_node("c"))
         groups = [group("a", "b")]
         yield Example(
@@ -186,24 +159,6 @@ def _vertex(definition: StudioWorkflow, node: str) -> str:
     return node if group is None else group.id
 
 
-class MergeStrategyUnknown(DefinitionRule):
-    code = "BC336"
-    name = "merge-strategy-unknown"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The merge strategy of a group is not one of the three known values."
-    why = "The engine can't merge the lanes; `custom` was never defined."
-    describes = (("MergeStrategy", "enum"), ("MergeStrategy", "type"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        hint = meant(violation.value, MergeStrategy) or f"; expected one of {', '.join(members(MergeStrategy))}"
-        return Description(f"unknown merge strategy {written(violation.value)}{hint}")
-
-    def examples(self) -> Iterator[Example]:
-        bad = lanes("coding", "coding", mergeStrategy="custom")
-        yield Example(bad, lanes("coding", "coding", mergeStrategy="workspace"), path=WORKFLOW_PATH)
-
-
 class ConcatenateWithEditors(DefinitionRule):
     code = "BC337"
     name = "concatenate-with-editors"
@@ -226,33 +181,6 @@ class ConcatenateWithEditors(DefinitionRule):
     def examples(self) -> Iterator[Example]:
         bad = lanes("reviewer", "coding", mergeStrategy="concatenate")
         yield Example(bad, lanes("reviewer", "security", mergeStrategy="concatenate"), path=WORKFLOW_PATH)
-
-
-class GroupHasControl(DefinitionRule):
-    code = "BC338"
-    name = "group-has-control"
-    severity = Severity.ERROR
-    origin = DECIDED
-    summary = "A lane is a control node."
-    why = "Control nodes steer the run and leave no output, so there is nothing to isolate or merge."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        definition = document.definition
-        for item in definition.parallel_groups:
-            for at, ident in item.written_lanes:
-                if ident in definition.by_id and definition.by_id[ident].is_control:
-                    report(f"{item.pointer}/laneNodeIds/{at}", f"{shown(ident)} is a control node and can't be a lane")
-
-    def examples(self) -> Iterator[Example]:
-        config = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"}
-        choose = control("a", "condition", conditionConfig=config)
-        nodes = (choose, sample_node("b"), sample_node("c"))
-        links = [edge("a", "b"), edge("a", "c")]
-        yield Example(
-            workflow(*nodes, parallelGroups=[group("a", "b")], edges=links),
-            workflow(*nodes, parallelGroups=[group("b", "c")], edges=links),
-            path=WORKFLOW_PATH,
-        )
 
 
 class LaneGateIgnored(DefinitionRule):

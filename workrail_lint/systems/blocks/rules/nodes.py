@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.wording import counted, listed
+from workrail_lint.base.wording import listed
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, ReplaceText
 from workrail_lint.findings import Severity, safe
@@ -16,7 +16,7 @@ from workrail_lint.systems.blocks.model.documents import Config, Node, StudioWor
 from workrail_lint.systems.blocks.options import PROFILE
 from workrail_lint.systems.blocks.plan import bodies_in_themselves, topological_order
 from workrail_lint.systems.blocks.prompts import clean, task_of
-from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_graph import unknown_node
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, uuid, workflow
@@ -63,20 +63,32 @@ def prompt_fields(definition: StudioWorkflow) -> Iterator[Field]:
             yield Field(item, config.at("outputChecklist", at), True)
 
 
-class BlockTypeContradiction(DefinitionRule):
+class NodeContradiction(DefinitionRule):
     code = "BC340"
-    name = "block-type-contradiction"
+    name = "node-contradiction"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The block type in a node's configuration contradicts the type of the node."
+    summary = "The block type of a node contradicts its type, or its two task instructions differ."
     why = "The configuration wins, so an agent in one role is expected to deliver what another role produces."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._block_type_contradiction(document, report)
+        self._task_instruction_ambiguous(document, report)
+
+    def _block_type_contradiction(self, document: BlockDocument, report: Report) -> None:
         for node in document.definition.nodes:
             written, mapped = node.config.block_type, node.mapped_type
             if is_member(BlockType, written) and mapped is not None and written != mapped.value:
                 text = f"{shown(node.id)} is a {node.type} node, which produces {mapped.value}, not {written}"
                 report(f"{node.pointer}/config/blockType", text)
+
+    def _task_instruction_ambiguous(self, document: BlockDocument, report: Report) -> None:
+        for node in document.definition.nodes:
+            prompt, description = text_of(node.config.system_prompt), text_of(node.description)
+            if node.is_control or prompt is None or description is None or clean(prompt) == clean(description):
+                continue
+            text = f"{shown(node.id)} has a different description; the agent only sees the system prompt"
+            report(f"{node.pointer}/description", text)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -84,26 +96,90 @@ class BlockTypeContradiction(DefinitionRule):
             workflow(sample_node("dev", "coding", config={"blockType": "dev"})),
             path=WORKFLOW_PATH,
         )
+        yield Example(
+            workflow(sample_node("plan", prompt="Plan", description="Write code")),
+            workflow(sample_node("plan", prompt=None, description="Plan")),
+            path=WORKFLOW_PATH,
+        )
 
 
-class BackendUnsupported(DefinitionRule):
+class StudioUnsupported(DefinitionRule):
     code = "BC342"
-    name = "backend-unsupported"
+    name = "studio-unsupported"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "A node uses a backend that engines know but can't run."
+    summary = "A definition uses what the studio does not support."
     why = "The block does not start, or another program starts in its place."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for node in document.definition.nodes:
             if node.config.backend == Backend.CODEX.value:
                 report(f"{node.pointer}/config/backend", f"the backend 'codex' of {shown(node.id)} is not supported")
+        if document.options.studio:
+            self._studio_lane_early(document.definition, report)
+            self._studio_config_stripped(document.definition, report)
+            self._studio_no_fail_on_conflict(document.definition, report)
+
+    def _studio_lane_early(self, definition: StudioWorkflow, report: Report) -> None:
+        starts = _studio_starts(definition)
+        for item in definition.parallel_groups:
+            for at, ident in item.written_lanes:
+                for transition in definition.incoming.get(ident, ()):
+                    if starts.get(transition.source, -1) > starts.get(ident, len(starts)):
+                        text = (
+                            f"in the studio, the lane {shown(ident)} starts before {shown(transition.source)}, which "
+                            f"leads to it: the group {shown(item.id)} starts with its first lane. Let "
+                            f"{shown(transition.source)} lead to every lane"
+                        )
+                        report(f"{item.pointer}/laneNodeIds/{at}", text)
+
+    def _studio_config_stripped(self, definition: StudioWorkflow, report: Report) -> None:
+        for node in definition.nodes:
+            dropped = _dropped(node)
+            if dropped:
+                what = f"when the studio loads the file, it drops {listed(map(shown, dropped))} of {shown(node.id)}"
+                role = f"{node.type} agent" if node.type else "agent"
+                so = f", which then runs as an ordinary {role}" if node.is_control else ""
+                report(f"{node.pointer}/{'kind' if dropped[0] == 'kind' else 'config'}", what + so)
+
+    def _studio_no_fail_on_conflict(self, definition: StudioWorkflow, report: Report) -> None:
+        for item in definition.parallel_groups:
+            if item.merge_strategy == MergeStrategy.FAIL_ON_CONFLICT.value:
+                text = (
+                    f"the studio has no 'fail-on-conflict': it ignores the strategy of {shown(item.id)} and does not "
+                    "pause when lanes edit the same file"
+                )
+                report(f"{item.pointer}/mergeStrategy", text)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
             workflow(sample_node("plan", config={"backend": "codex"})),
             workflow(sample_node("plan", config={"backend": "claude"})),
             path=WORKFLOW_PATH,
+        )
+        nodes = (sample_node(_A), sample_node(_B, "coding"), sample_node(_C), sample_node(_D, "coding"))
+        groups = [group(_B, _D, ident=uuid(8))]
+        yield _example(
+            workflow(*nodes, id=uuid(0), parallelGroups=groups, edges=[_edge(_A, _B, 5), _edge(_C, _D, 6)]),
+            workflow(
+                *nodes,
+                id=uuid(0),
+                parallelGroups=groups,
+                edges=[_edge(_A, _B, 5), _edge(_C, _D, 6), _edge(_C, _B, 7)],
+            ),
+        )
+        config = {"expression": "true", "trueBranchNodeId": _B, "falseBranchNodeId": _C}
+        after = (sample_node(_B), sample_node(_C))
+        links = [_edge(_A, _B, 5), _edge(_A, _C, 6)]
+        yield _example(
+            workflow(control(_A, "condition", conditionConfig=config), *after, id=uuid(0), edges=links),
+            workflow(sample_node(_A), *after, id=uuid(0), edges=links),
+        )
+        lanes = (sample_node(_A, "coding"), sample_node(_B, "coding"))
+        groups = [group(_A, _B, ident=uuid(8))]
+        yield _example(
+            workflow(*lanes, id=uuid(0), parallelGroups=[{**groups[0], "mergeStrategy": "fail-on-conflict"}]),
+            workflow(*lanes, id=uuid(0), parallelGroups=groups),
         )
 
 
@@ -125,81 +201,34 @@ class TaskInstructionMissing(DefinitionRule):
         yield Example(workflow(sample_node("plan", prompt=None)), workflow(sample_node("plan")), path=WORKFLOW_PATH)
 
 
-class TaskInstructionAmbiguous(DefinitionRule):
-    code = "BC344"
-    name = "task-instruction-ambiguous"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The system prompt and the description of a node say different things."
-    why = "Only the system prompt reaches the agent; people who read the description are misled."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for node in document.definition.nodes:
-            prompt, description = text_of(node.config.system_prompt), text_of(node.description)
-            if node.is_control or prompt is None or description is None or clean(prompt) == clean(description):
-                continue
-            text = f"{shown(node.id)} has a different description; the agent only sees the system prompt"
-            report(f"{node.pointer}/description", text)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(sample_node("plan", prompt="Plan", description="Write code")),
-            workflow(sample_node("plan", prompt=None, description="Plan")),
-            path=WORKFLOW_PATH,
-        )
-
-
-class ListItemBlank(DefinitionRule):
+class PromptText(DefinitionRule):
     code = "BC345"
-    name = "list-item-blank"
+    name = "prompt-text"
     severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A rule or an item of a checklist is blank."
+    origin = ENGINES
+    summary = "A text of a prompt is blank, longer than 4096 characters, or contains NUL."
     why = "It is left out of the prompt, so the list is shorter than its author expects."
-    fix = "Remove it."
+    fix = "Remove the blank item or the character."
     fix_safety = "safe"
+    kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._list_item_blank(document, report)
+        self._prompt_field_long(document, report)
+        self._nul_character(document, report)
+
+    def _list_item_blank(self, document: BlockDocument, report: Report) -> None:
         for field in prompt_fields(document.definition):
             if field.is_item and js.is_blank(field.text):
                 report(field.pointer, "the item is blank", fix=safe("remove it", Remove(field.pointer)))
 
-    def examples(self) -> Iterator[Example]:
-        good = workflow(sample_node("plan", config={"outputChecklist": ["tests"]}))
-        bad = workflow(sample_node("plan", config={"outputChecklist": ["tests", ""]}))
-        yield Example(bad, good, good, path=WORKFLOW_PATH)
-
-
-class PromptFieldLong(DefinitionRule):
-    code = "BC346"
-    name = "prompt-field-long"
-    severity = Severity.WARNING
-    origin = ENGINES
-    summary = f"A part of the prompt has more than {PROMPT_FIELD_CHARACTERS} characters."
-    why = "Engines silently cut longer parts, and the end of the instruction is lost."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
+    def _prompt_field_long(self, document: BlockDocument, report: Report) -> None:
         for field in prompt_fields(document.definition):
             if len(field.text) > PROMPT_FIELD_CHARACTERS:
                 text = f"this prompt part has {len(field.text):,} characters; engines keep {PROMPT_FIELD_CHARACTERS:,}"
                 report(field.pointer, text)
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(workflow(rules=["x" * 5000]), workflow(rules=["Keep it small."]), path=WORKFLOW_PATH)
-
-
-class NulCharacter(BlockRule):
-    code = "BC347"
-    name = "nul-character"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "A part of the prompt contains a NUL character."
-    why = "Arguments and environment variables end at a NUL, so the agent gets half a prompt or does not start."
-    fix = "Remove it."
-    fix_safety = "safe"
-    kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
+    def _nul_character(self, document: BlockDocument, report: Report) -> None:
         fields: list[Any] = list(prompt_fields(document.definition))
         if document.kind is BlockKind.MOUNT:
             patterns = texts_of(document.value.get("fileRestrictions"))
@@ -207,9 +236,13 @@ class NulCharacter(BlockRule):
         for field in fields:
             if "\0" in field.text:
                 fix = safe("remove it", ReplaceText(field.pointer, "\0", ""))
-                report(field.pointer, "this prompt part contains a NUL character", fix=fix)
+                report(field.pointer, "this prompt part contains a NUL character", fix=fix, severity=Severity.ERROR)
 
     def examples(self) -> Iterator[Example]:
+        good = workflow(sample_node("plan", config={"outputChecklist": ["tests"]}))
+        bad = workflow(sample_node("plan", config={"outputChecklist": ["tests", ""]}))
+        yield Example(bad, good, good, path=WORKFLOW_PATH)
+        yield Example(workflow(rules=["x" * 5000]), workflow(rules=["Keep it small."]), path=WORKFLOW_PATH)
         good = workflow(rules=["Keep it small."])
         yield Example(workflow(rules=["Keep it\0 small."]), good, good, path=WORKFLOW_PATH)
 
@@ -286,36 +319,6 @@ def _references(config: Config) -> Iterator[tuple[str, str]]:
         yield from ((f"bodyNodeIds/{at}", ident) for at, ident in numbered(loop.body_node_ids))
 
 
-class ControlShape(DefinitionRule):
-    code = "BC349"
-    name = "control-shape"
-    severity = Severity.WARNING
-    origin = ENGINES
-    summary = "A condition has fewer than two outgoing transitions, or a `forEach` has an empty body."
-    why = "The condition decides nothing, or the loop repeats nothing."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        definition = document.definition
-        for node in definition.nodes:
-            if node.control is ControlType.CONDITION:
-                ways = sum(1 for transition in definition.transitions if transition.source == node.id)
-                if ways < 2:
-                    ways_out = counted(ways, "outgoing transition")
-                    text = f"the condition {shown(node.id)} has {ways_out}; it needs two"
-                    report(node.pointer, text)
-            loop = node.config.for_each_config
-            if node.control is ControlType.FOR_EACH and loop is not None and loop.raw.get("bodyNodeIds") == []:
-                report(loop.at("bodyNodeIds"), f"the forEach {shown(node.id)} has an empty body")
-
-    def examples(self) -> Iterator[Example]:
-        nodes = (control("a", "condition", conditionConfig=_CONDITION), sample_node("b"), sample_node("c"))
-        yield Example(
-            workflow(*nodes, edges=[edge("a", "b"), edge("b", "c")]),
-            workflow(*nodes, edges=[edge("a", "b"), edge("a", "c")]),
-            path=WORKFLOW_PATH,
-        )
-
-
 # What the contract knows about a node's configuration and the studio's file format does not.
 _STRIPPED = (
     "blockType",
@@ -328,60 +331,12 @@ _STRIPPED = (
 _A, _B, _C, _D = (uuid(number) for number in range(1, 5))
 
 
-class StudioRule(DefinitionRule):
-    """A rule that only the profile of the studio runs."""
-
-    origin = ENGINES
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        if document.options.studio:
-            self.check_studio(document.definition, report)
-
-    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
-        """The definition as the studio would take it."""
-        raise NotImplementedError
-
-
 def _example(bad: dict[str, Any], good: dict[str, Any]) -> Example:
     return Example(bad, good, path=WORKFLOW_PATH, options={PROFILE: BlockProfile.STUDIO.value})
 
 
 def _edge(source: str, target: str, number: int) -> dict[str, Any]:
     return edge(source, target, ident=uuid(number))
-
-
-class StudioLaneEarly(StudioRule):
-    code = "BC350"
-    name = "studio-lane-early"
-    severity = Severity.WARNING
-    summary = "In the studio, a lane starts before a node that leads to it."
-    why = "The studio starts a group as soon as its first lane is due, so a lane can miss what a predecessor delivers."
-
-    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
-        starts = _studio_starts(definition)
-        for item in definition.parallel_groups:
-            for at, ident in item.written_lanes:
-                for transition in definition.incoming.get(ident, ()):
-                    if starts.get(transition.source, -1) > starts.get(ident, len(starts)):
-                        text = (
-                            f"in the studio, the lane {shown(ident)} starts before {shown(transition.source)}, which "
-                            f"leads to it: the group {shown(item.id)} starts with its first lane. Let "
-                            f"{shown(transition.source)} lead to every lane"
-                        )
-                        report(f"{item.pointer}/laneNodeIds/{at}", text)
-
-    def examples(self) -> Iterator[Example]:
-        nodes = (sample_node(_A), sample_node(_B, "coding"), sample_node(_C), sample_node(_D, "coding"))
-        groups = [group(_B, _D, ident=uuid(8))]
-        yield _example(
-            workflow(*nodes, id=uuid(0), parallelGroups=groups, edges=[_edge(_A, _B, 5), _edge(_C, _D, 6)]),
-            workflow(
-                *nodes,
-                id=uuid(0),
-                parallelGroups=groups,
-                edges=[_edge(_A, _B, 5), _edge(_C, _D, 6), _edge(_C, _B, 7)],
-            ),
-        )
 
 
 def _studio_starts(definition: StudioWorkflow) -> dict[str, int]:
@@ -397,57 +352,6 @@ def _studio_starts(definition: StudioWorkflow) -> dict[str, int]:
     return starts
 
 
-class StudioConfigStripped(StudioRule):
-    code = "BC351"
-    name = "studio-config-stripped"
-    severity = Severity.WARNING
-    summary = "The studio drops configuration that its file format does not have."
-    why = "A control node runs as an ordinary agent, and a block is neither retried nor of another type."
-
-    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
-        for node in definition.nodes:
-            dropped = _dropped(node)
-            if dropped:
-                what = f"when the studio loads the file, it drops {listed(map(shown, dropped))} of {shown(node.id)}"
-                role = f"{node.type} agent" if node.type else "agent"
-                so = f", which then runs as an ordinary {role}" if node.is_control else ""
-                report(f"{node.pointer}/{'kind' if dropped[0] == 'kind' else 'config'}", what + so)
-
-    def examples(self) -> Iterator[Example]:
-        config = {"expression": "true", "trueBranchNodeId": _B, "falseBranchNodeId": _C}
-        after = (sample_node(_B), sample_node(_C))
-        links = [_edge(_A, _B, 5), _edge(_A, _C, 6)]
-        yield _example(
-            workflow(control(_A, "condition", conditionConfig=config), *after, id=uuid(0), edges=links),
-            workflow(sample_node(_A), *after, id=uuid(0), edges=links),
-        )
-
-
 def _dropped(node: Node) -> list[str]:
     kind = ["kind"] if node.kind == NodeKind.CONTROL.value else []
     return [*kind, *(name for name in _STRIPPED if name in node.config)]
-
-
-class StudioNeverPauses(StudioRule):
-    code = "BC352"
-    name = "studio-no-fail-on-conflict"
-    severity = Severity.WARNING
-    summary = "The studio has no merge strategy `fail-on-conflict`."
-    why = "The run does not pause for a conflict, so the user is not asked which lane wins."
-
-    def check_studio(self, definition: StudioWorkflow, report: Report) -> None:
-        for item in definition.parallel_groups:
-            if item.merge_strategy == MergeStrategy.FAIL_ON_CONFLICT.value:
-                text = (
-                    f"the studio has no 'fail-on-conflict': it ignores the strategy of {shown(item.id)} and does not "
-                    "pause when lanes edit the same file"
-                )
-                report(f"{item.pointer}/mergeStrategy", text)
-
-    def examples(self) -> Iterator[Example]:
-        lanes = (sample_node(_A, "coding"), sample_node(_B, "coding"))
-        groups = [group(_A, _B, ident=uuid(8))]
-        yield _example(
-            workflow(*lanes, id=uuid(0), parallelGroups=[{**groups[0], "mergeStrategy": "fail-on-conflict"}]),
-            workflow(*lanes, id=uuid(0), parallelGroups=groups),
-        )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.nodes import numbered
-from workrail_lint.documents.operations import Insert, Remove, Rename, Replace
+from workrail_lint.documents.operations import Remove, Rename, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Severity, safe, unsafe
@@ -17,11 +18,14 @@ from workrail_lint.rules.describing import ANY, REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.model.documents import BlockOutput
 from workrail_lint.systems.blocks.paths import is_below_output, is_rel_path, is_safe_id, normalized
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule, wrong_type
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import output, output_path
+from workrail_lint.systems.blocks.rules.shapes import shape_problem
 from workrail_lint.systems.blocks.timestamps import parse_timestamp
-from workrail_lint.systems.blocks.vocabulary import SUMMARY_SENTENCES, BlockType, OutputStatus, members
-from workrail_lint.systems.blocks.wording import shown, written
+from workrail_lint.systems.blocks.vocabulary import (
+    SUMMARY_SENTENCES,
+)
+from workrail_lint.systems.blocks.wording import shown
 
 OUTPUT_MEMBERS = (
     "blockId",
@@ -33,7 +37,6 @@ OUTPUT_MEMBERS = (
     "filesCreated",
     "timestamp",
 )
-_OUTPUTS = ("BlockOutput", "ExtendedBlockOutput")
 _ARRAYS = ("filesModified", "filesCreated")
 _LEGACY_KEYS = {
     "nodeId": "use 'blockId'",
@@ -42,6 +45,8 @@ _LEGACY_KEYS = {
 }
 _LEGACY_STATUS = {"success": "use 'completed'", "skipped": "write no output at all"}
 _FILE = output_path()
+_CODE = {"blockType": "code", "diffSummary": "One form."}
+_EXTENDED = {"block-deliverables": "extended"}
 
 
 class OutputRule(BlockRule):
@@ -50,86 +55,96 @@ class OutputRule(BlockRule):
     kinds = (BlockKind.OUTPUT,)
 
 
-class OutputFieldMissing(OutputRule):
+class OutputInvalid(OutputRule):
     code = "BC101"
-    name = "block-output-field-missing"
+    name = "block-output-invalid"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "An output lacks one of its eight fields."
-    why = "The harness treats an incomplete file as malformed and marks the block as failed."
-    fix = "Add an empty list, if the missing field is a list."
-    fix_safety = "safe"
-    describes = tuple((shape, "required") for shape in _OUTPUTS)
+    summary = "A field of an output or of its deliverables is missing, unknown, blank, or of another type or form."
+    why = "The harness marks a block with a malformed output as failed, and reads no field that it does not know."
+    fix = "Rename a misspelled field, add an empty list, wrap a path in a list (unsafe: replace a wrong value)."
+    fix_safety = "safe or unsafe"
+    describes = ((ANY,),)
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        name = violation.member
-        fix = safe(f"add {name} as an empty list", Insert("", name, None, [])) if name in _ARRAYS else None
-        return Description(f"{shown(name)} is missing from the output", fix, pointer=child("", name))
+        return shape_problem(violation, document)
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._output_timestamp_naive(document, report)
+        self._output_extra_key(document, report)
+
+    def _output_timestamp_naive(self, document: BlockDocument, report: Report) -> None:
+        value = document.output.timestamp
+        parsed = parse_timestamp(value)
+        if parsed is not None and not parsed.has_zone:
+            fix = unsafe("treat it as UTC", Replace("/timestamp", f"{value}Z"))
+            report("/timestamp", f"the timestamp {shown(value)} has no time zone", fix=fix, severity=Severity.WARNING)
+
+    def _output_extra_key(self, document: BlockDocument, report: Report) -> None:
+        value = document.value
+        meant = dict(misspelled(value, OUTPUT_MEMBERS))
+        for key in value:
+            if key in OUTPUT_MEMBERS or key in _LEGACY_KEYS:
+                continue
+            if key not in meant:
+                report(
+                    child("", key),
+                    f"{shown(key)} is not one of the eight fields of an output",
+                    on_name=True,
+                    severity=Severity.INFO,
+                )
+            elif meant[key] in value:  # else it is missing, and that is said
+                _report_misspelled(child("", key), key, meant[key], report)
+        deliverables = document.output.deliverables
+        if deliverables is not None:
+            for key, near in misspelled(deliverables.raw, ("blockType", *deliverables.leaves, *deliverables.parts)):
+                _report_misspelled(deliverables.at(key), key, near, report)
 
     def examples(self) -> Iterator[Example]:
         whole = output()
         del whole["filesCreated"]
         yield Example(whole, output(), {**whole, "filesCreated": []}, path=_FILE)
         yield Example(output(summary=...), output(), path=_FILE)
-
-
-class OutputFieldType(OutputRule):
-    code = "BC102"
-    name = "output-field-type"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "A field of an output has the wrong type."
-    why = "The file does not match the schema of the contract, so the harness marks the block as failed."
-    fix = "Wrap a single path in a list."
-    fix_safety = "safe"
-    describes = tuple((shape, "type") for shape in _OUTPUTS)
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        return wrong_type(violation, _ARRAYS)
-
-    def examples(self) -> Iterator[Example]:
+        typo = {name.replace("filesM", "fileM"): value for name, value in output().items()}
+        yield Example(typo, output(), output(), path=_FILE)
         yield Example(
             output(filesModified="a.py"), output(filesModified=["a.py"]), output(filesModified=["a.py"]), path=_FILE
         )
         yield Example(output(summary=7), output(), path=_FILE)
-
-
-class OutputBlockTypeUnknown(OutputRule):
-    code = "BC103"
-    name = "output-block-type-unknown"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The block type of an output is not one of the five known types."
-    why = "Readers can't tell what the block was for; `code` is a kind of deliverables, not of blocks."
-    fix = "Replace `code` with `dev`."
-    fix_safety = "unsafe"
-    describes = (("BlockType", "enum"), ("BlockType", "type"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        value = violation.value
-        fix = unsafe("replace with dev", Replace("/blockType", "dev")) if value == "code" else None
-        known = ", ".join(members(BlockType))
-        return Description(f"unknown block type {written(value)}; expected one of {known}", fix)
-
-    def examples(self) -> Iterator[Example]:
         yield Example(output(blockType="code"), output(), output(), path=_FILE)
-
-
-class OutputStatusUnknown(OutputRule):
-    code = "BC104"
-    name = "block-output-status-unknown"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The status of an output is not one of the three known values."
-    why = "Transitions and gates depend on the status, and an unknown status makes the block fail."
-    describes = (("OutputStatus", "enum"), ("OutputStatus", "type"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        known = ", ".join(members(OutputStatus))
-        return Description(f"unknown status {written(violation.value)}; expected one of {known}")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(output(status="done"), output(), path=_FILE)
+        yield Example(output(timestamp=1700000000), output(), path=_FILE)
+        yield Example(
+            output(timestamp="2026-02-30T10:00:00Z"), output(timestamp="2026-02-28T10:00:00+01:00"), path=_FILE
+        )
+        yield Example(output(timestamp="2026-03-01T10:00:00"), output(), output(), path=_FILE)
+        yield Example(output(cost=1), output(), path=_FILE)
+        yield Example(output(fileModified=["src/a.py"]), output(), path=_FILE)
+        code = {"blockType": "code", "diffSummary": "Adds a form."}
+        yield Example(
+            output(deliverables={**code, "fileChanged": ["src/login.py"]}), output(deliverables=code), path=_FILE
+        )
+        yield Example(output("../x"), output("x"), path=output_path("x"))
+        good = output(deliverables=_CODE)
+        yield Example(
+            output(deliverables={"diffSummary": "One form."}),
+            good,
+            {**good, "deliverables": dict(reversed(_CODE.items()))},
+            path=_FILE,
+        )
+        good = output(deliverables=_CODE)
+        yield Example(output(deliverables={**_CODE, "blockType": "dev"}), good, good, path=_FILE)
+        bad = output("t", "test", deliverables={"blockType": "test"})
+        yield Example(bad, output("t", "test"), path=output_path("t"))
+        good = output("plan", "plan", deliverables={"blockType": "plan", "taskList": ["T01"]})
+        bad = output("plan", "plan", deliverables={"blockType": "plan", "taskList": "T01"})
+        yield Example(bad, good, good, path=output_path("plan"))
+
+        def tests(passed: object) -> dict[str, Any]:
+            counts = {"passed": passed, "failed": 0, "skipped": 0}
+            return output("t", "test", deliverables={"blockType": "test", "testResults": counts})
+
+        yield Example(tests(-1), tests(12), path=output_path("t"), options=dict(_EXTENDED))
 
 
 class OutputLegacyShape(OutputRule):
@@ -160,47 +175,6 @@ class OutputLegacyShape(OutputRule):
         old = {"nodeId": whole["blockId"], **{k: v for k, v in whole.items() if k != "blockId"}, "status": "success"}
         yield Example(old, whole, whole, path=_FILE)
         yield Example(output(error="Out of memory."), output(summary="Out of memory."), path=_FILE)
-
-
-class OutputTimestampFormat(OutputRule):
-    code = "BC106"
-    name = "output-timestamp-format"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The timestamp is not an ISO 8601 date and time."
-    why = "Timestamps decide the order of blocks and lanes, and only one format is comparable."
-    describes = ((ANY, "pattern", "timestamp"), (ANY, "type", "timestamp"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        value = written(violation.value)
-        return Description(f"{value} is not an ISO 8601 date and time such as 2026-03-01T10:00:00Z")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(output(timestamp=1700000000), output(), path=_FILE)
-        yield Example(
-            output(timestamp="2026-02-30T10:00:00Z"), output(timestamp="2026-02-28T10:00:00+01:00"), path=_FILE
-        )
-
-
-class OutputTimestampNaive(OutputRule):
-    code = "BC107"
-    name = "output-timestamp-naive"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The timestamp has no time zone."
-    why = "Blocks may run on machines with different clock settings; without a time zone their order is unknown."
-    fix = "Append `Z`."
-    fix_safety = "unsafe"
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        value = document.output.timestamp
-        parsed = parse_timestamp(value)
-        if parsed is not None and not parsed.has_zone:
-            fix = unsafe("treat it as UTC", Replace("/timestamp", f"{value}Z"))
-            report("/timestamp", f"the timestamp {shown(value)} has no time zone", fix=fix)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(output(timestamp="2026-03-01T10:00:00"), output(), output(), path=_FILE)
 
 
 class OutputSummaryLength(OutputRule):
@@ -248,77 +222,49 @@ def sentences(text: str) -> int:
     return count + (1 if _WORD.search(text[start:]) else 0)
 
 
-class OutputPartialEmpty(OutputRule):
+class OutputEmpty(OutputRule):
     code = "BC113"
-    name = "output-partial-empty"
+    name = "output-empty"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A partial output lists no files, and its deliverables only name their kind."
+    summary = "A partial or completed output contains no work."
     why = (
         "Partial counts as completed, so the next block starts from work that does not exist. Such a block has failed."
     )
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._output_partial_empty(document, report)
+        self._output_completed_empty(document, report)
+
+    def _output_partial_empty(self, document: BlockDocument, report: Report) -> None:
         whole, deliverables = document.output, document.output.deliverables
         bare = deliverables is not None and not deliverables.raw.keys() - {"blockType"}
         if whole.status == "partial" and bare and _lists_nothing(whole):
             report("/status", "the status is 'partial', but the output has no files and no deliverables")
 
-    def examples(self) -> Iterator[Example]:
-        bad = output(status="partial", filesModified=[], deliverables={"blockType": "code"})
-        yield Example(bad, output(status="partial"), path=_FILE)
-
-
-class OutputCompletedEmpty(OutputRule):
-    code = "BC114"
-    name = "output-completed-empty"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A dev or devops block is completed without touching a file."
-    why = "Such a block is there to edit files; either the lists are wrong or the work was not done."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
+    def _output_completed_empty(self, document: BlockDocument, report: Report) -> None:
         whole = document.output
         if whole.status == "completed" and whole.block_type in ("dev", "devops") and _lists_nothing(whole):
             block = f"{whole.block_type} block" + (f" {shown(whole.block_id)}" if whole.block_id else "")
             report("/filesModified", f"the {block} is completed, but lists no files")
 
     def examples(self) -> Iterator[Example]:
+        bad = output(status="partial", filesModified=[], deliverables={"blockType": "code"})
+        yield Example(bad, output(status="partial"), path=_FILE)
         yield Example(output(filesModified=[]), output(filesModified=[], filesCreated=["src/a.py"]), path=_FILE)
 
 
-class OutputExtraKey(OutputRule):
-    code = "BC115"
-    name = "output-extra-key"
-    severity = Severity.INFO
-    origin = DECIDED
-    summary = "The output has a field other than the eight."
-    why = "The harness keeps the field, but no later block or person reads it."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for key in document.value:
-            if key not in OUTPUT_MEMBERS and key not in _LEGACY_KEYS:
-                report(child("", key), f"{shown(key)} is not one of the eight fields of an output", on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(output(cost=1), output(), path=_FILE)
+def misspelled(value: Mapping[str, Any], known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the unknown members that look like a known one, and that one."""
+    for key in value:
+        near = None if key in known or key in _LEGACY_KEYS else nearest(key, known)
+        if near is not None:
+            yield key, near
 
 
-class OutputIdUnsafe(OutputRule):
-    code = "BC116"
-    name = "output-id-unsafe"
-    severity = Severity.ERROR
-    origin = ENGINES
-    summary = "The block id can't be part of a file name."
-    why = "The id becomes part of paths; slashes or dots would lead to another place."
-    describes = ((ANY, "pattern", "blockId"),)
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        what = "1 to 128 letters, digits, hyphens and underscores"
-        return Description(f"the block id {shown(violation.value)} must consist of {what}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(output("../x"), output("x"), path=output_path("x"))
+def _report_misspelled(pointer: str, key: str, near: str, report: Report) -> None:
+    message = f"unknown field {shown(key)}; did you mean {shown(near)}?"
+    report(pointer, message, on_name=True, severity=Severity.WARNING)
 
 
 class OutputFileName(OutputRule):
@@ -326,36 +272,29 @@ class OutputFileName(OutputRule):
     name = "output-file-name"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "An output is not named `block-<id>.json`."
+    summary = "The file of an output is not named after its block."
     why = "The next block and the harness look for exactly this name; under another name the output counts as missing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._output_file_name(document, report)
+        self._output_id_mismatch(document, report)
+
+    def _output_file_name(self, document: BlockDocument, report: Report) -> None:
         if id_in_name(document.path, BlockKind.OUTPUT) is None:
             name = split_path(document.path)[2]
             ident = document.output.block_id
             hint = f"; rename it to {shown(f'block-{ident}.json')}" if is_safe_id(ident) else ""
             report("", f"{shown(name)} is not the name of an output{hint}")
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            output("A"), output("A"), path=".output/blockA.json", options={"good_path": ".output/block-A.json"}
-        )
-
-
-class OutputIdMismatch(OutputRule):
-    code = "BC118"
-    name = "output-id-mismatch"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The block id is not the id in the file name."
-    why = "The harness rejects a file that names a block other than the one that ran."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
+    def _output_id_mismatch(self, document: BlockDocument, report: Report) -> None:
         named, ident = id_in_name(document.path, BlockKind.OUTPUT), document.output.block_id
         if named is not None and document.output.has("blockId") and ident != named:
             report("/blockId", f"the file name says {shown(named)}, but the block id is {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
+        yield Example(
+            output("A"), output("A"), path=".output/blockA.json", options={"good_path": ".output/block-A.json"}
+        )
         yield Example(output("b"), output("a"), path=output_path("a"))
 
 
@@ -381,18 +320,18 @@ def listed_paths(whole: BlockOutput, member: str) -> list[ListedPath]:
     return [ListedPath(text, normalized(text), whole.at(member, at)) for at, text in numbered(paths)]
 
 
-class OutputPathNotRelative(OutputRule):
+class OutputPathWrong(OutputRule):
     code = "BC109"
-    name = "output-path-not-relative"
+    name = "output-path-wrong"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A listed path is not relative to the workspace."
+    summary = "A listed path is not relative to the workspace, is listed twice, or lies in the output folder."
     why = (
         "Paths are compared as strings to find conflicts between lanes, and joined to the workspace when files "
         "are merged: a path that is absolute or leaves the workspace is missed, or touches files that it must "
         "not."
     )
-    fix = "Remove the mount point or the leading `./`."
+    fix = "Remove the mount point or the leading `./`. Keep the first. Keep it as created. Remove the entry."
     fix_safety = "safe"
     describes = tuple((ANY, "pattern", member) for member in _LISTS)
 
@@ -400,10 +339,50 @@ class OutputPathNotRelative(OutputRule):
         return REPORTED_ELSEWHERE  # every path is checked below
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._output_path_not_relative(document, report)
+        self._output_path_duplicate(document, report)
+        self._output_created_and_modified(document, report)
+        self._output_lists_output_folder(document, report)
+
+    def _output_path_not_relative(self, document: BlockDocument, report: Report) -> None:
         for member in _LISTS:
             for entry in listed_paths(document.output, member):
                 if not is_rel_path(entry.written):
                     report(entry.pointer, f"{shown(entry.written)} {_fault(entry.written)}", fix=_tidied(entry))
+
+    def _output_path_duplicate(self, document: BlockDocument, report: Report) -> None:
+        for member in _LISTS:
+            seen: set[str] = set()
+            for entry in listed_paths(document.output, member):
+                if entry.path in seen:
+                    fix = safe("remove the duplicate", Remove(entry.pointer))
+                    report(
+                        entry.pointer,
+                        f"{shown(entry.path)} is listed twice in {member}",
+                        fix=fix,
+                        severity=Severity.WARNING,
+                    )
+                seen.add(entry.path)
+
+    def _output_created_and_modified(self, document: BlockDocument, report: Report) -> None:
+        new = {entry.path for entry in listed_paths(document.output, "filesCreated")}
+        for entry in listed_paths(document.output, "filesModified"):
+            if entry.path in new:
+                fix = safe("keep it as created", Remove(entry.pointer))
+                report(
+                    entry.pointer,
+                    f"{shown(entry.path)} is listed both as modified and as created",
+                    fix=fix,
+                    severity=Severity.WARNING,
+                )
+
+    def _output_lists_output_folder(self, document: BlockDocument, report: Report) -> None:
+        for member in _LISTS:
+            for entry in listed_paths(document.output, member):
+                if is_below_output(entry.path):
+                    fix = safe("remove it", Remove(entry.pointer))
+                    message = f"{shown(entry.path)} is in the output folder, which is not part of the work"
+                    report(entry.pointer, message, fix=fix, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
         good = output(filesModified=["src/a.py"])
@@ -411,6 +390,12 @@ class OutputPathNotRelative(OutputRule):
         yield Example(output(filesModified=["./src/a.py"]), good, good, path=_OUTPUT_FILE)
         yield Example(output(filesModified=["../../etc/passwd"]), good, path=_OUTPUT_FILE)
         yield Example(output(filesModified=["C:\\src\\a.py"]), good, path=_OUTPUT_FILE)
+        good = output(filesModified=["a.py"])
+        yield Example(output(filesModified=["a.py", "a.py"]), good, good, path=_OUTPUT_FILE)
+        good = output(filesModified=[], filesCreated=["a.py"])
+        yield Example(output(filesModified=["a.py"], filesCreated=["a.py"]), good, good, path=_OUTPUT_FILE)
+        good = output(filesCreated=["b.py"])
+        yield Example(output(filesCreated=["b.py", ".output/block-x.json"]), good, good, path=_OUTPUT_FILE)
 
 
 def _tidied(entry: ListedPath) -> Fix | None:
@@ -431,72 +416,3 @@ def _fault(path: str) -> str:
     if path[1:2] == ":":
         return "names a drive; write it relative to the workspace"
     return "is not a path in the workspace"
-
-
-class OutputPathDuplicate(OutputRule):
-    code = "BC110"
-    name = "output-path-duplicate"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A path is listed twice in one list."
-    why = "Tools count the file twice; often the second entry was meant to be another file."
-    fix = "Keep the first."
-    fix_safety = "safe"
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for member in _LISTS:
-            seen: set[str] = set()
-            for entry in listed_paths(document.output, member):
-                if entry.path in seen:
-                    fix = safe("remove the duplicate", Remove(entry.pointer))
-                    report(entry.pointer, f"{shown(entry.path)} is listed twice in {member}", fix=fix)
-                seen.add(entry.path)
-
-    def examples(self) -> Iterator[Example]:
-        good = output(filesModified=["a.py"])
-        yield Example(output(filesModified=["a.py", "a.py"]), good, good, path=_OUTPUT_FILE)
-
-
-class OutputCreatedAndModified(OutputRule):
-    code = "BC111"
-    name = "output-created-and-modified"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A path is listed both as modified and as created."
-    why = "A new file can't have existed before; listed as modified, it would count as a conflict between lanes."
-    fix = "Keep it as created."
-    fix_safety = "safe"
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        new = {entry.path for entry in listed_paths(document.output, "filesCreated")}
-        for entry in listed_paths(document.output, "filesModified"):
-            if entry.path in new:
-                fix = safe("keep it as created", Remove(entry.pointer))
-                report(entry.pointer, f"{shown(entry.path)} is listed both as modified and as created", fix=fix)
-
-    def examples(self) -> Iterator[Example]:
-        good = output(filesModified=[], filesCreated=["a.py"])
-        yield Example(output(filesModified=["a.py"], filesCreated=["a.py"]), good, good, path=_OUTPUT_FILE)
-
-
-class OutputListsOutputFolder(OutputRule):
-    code = "BC112"
-    name = "output-lists-output-folder"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A file of the output folder is listed as changed."
-    why = "The harness collects outputs and does not merge them; a listed output makes lanes appear to be in conflict."
-    fix = "Remove the entry."
-    fix_safety = "safe"
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for member in _LISTS:
-            for entry in listed_paths(document.output, member):
-                if is_below_output(entry.path):
-                    fix = safe("remove it", Remove(entry.pointer))
-                    message = f"{shown(entry.path)} is in the output folder, which is not part of the work"
-                    report(entry.pointer, message, fix=fix)
-
-    def examples(self) -> Iterator[Example]:
-        good = output(filesCreated=["b.py"])
-        yield Example(output(filesCreated=["b.py", ".output/block-x.json"]), good, good, path=_OUTPUT_FILE)

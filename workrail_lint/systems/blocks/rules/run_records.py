@@ -72,69 +72,55 @@ def patterns_in(text: str) -> list[str] | None:
     return patterns if len(patterns) == len(value) else None
 
 
-class EnvMissing(EnvironmentRule):
+class EnvInvalid(EnvironmentRule):
     code = "BC401"
-    name = "env-missing"
+    name = "env-invalid"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "One of the nine environment variables is missing."
+    summary = "A variable of the environment is missing, is not a string, has a wrong value, or is not one of the nine."
     why = "A block knows only its files, prompt and environment; an unset variable does not exist for it."
-    describes = ((ANY, "required"),)
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        name = violation.member
-        return Description(f"{shown(name)} is missing from the environment", pointer=child("", name))
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(environment(OUTPUT_DIR=...), environment(), path=_ENV_FILE)
-
-
-class EnvNotString(EnvironmentRule):
-    code = "BC402"
-    name = "env-not-string"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The value of an environment variable is not a string."
-    why = "An environment holds only strings; a record with other types does not show what the block saw."
     fix = "Put the value in quotes."
     fix_safety = "safe"
-    describes = ((ANY, "type"),)
+    describes = ((ANY,),)
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        value = violation.value
-        fix = None
-        if isinstance(value, str | int | float | bool):
-            fix = safe("put it in quotes", Replace(violation.pointer, js.text(value)))
-        return Description(f"{shown(violation.pointer[1:])} must be a string, not {json_type(value)}", fix)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(environment(STEP_INDEX=0), environment(), environment(), path=_ENV_FILE)
-
-
-class EnvValue(EnvironmentRule):
-    code = "BC403"
-    name = "env-value"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "An environment variable has an invalid value."
-    why = "Agents take the values literally: another folder, or a flag like `true`, misleads them."
-    describes = ((ANY, "pattern"), (ANY, "enum"))
-
-    def describe(self, violation: Violation, document: BlockDocument) -> Description:
-        name = violation.member
-        return Description(f"{name} must be {_WANTED[name]}, not {shown(violation.value)}")
+        name, value = violation.member, violation.value
+        if violation.keyword == "required":
+            return Description(f"{shown(name)} is missing from the environment", pointer=child("", name))
+        if violation.keyword == "type":
+            is_scalar = isinstance(value, str | int | float | bool)
+            fix = safe("put it in quotes", Replace(violation.pointer, js.text(value))) if is_scalar else None
+            return Description(f"{shown(name)} must be a string, not {json_type(value)}", fix)
+        return Description(f"{name} must be {_WANTED[name]}, not {shown(value)}")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        self._env_value(document, report)
+        self._env_extra(document, report)
+
+    def _env_value(self, document: BlockDocument, report: Report) -> None:
         value = document.environment.file_restrictions
         if document.environment.has("FILE_RESTRICTIONS") and patterns_in(value) is None:
             text = f"FILE_RESTRICTIONS must be {_WANTED['FILE_RESTRICTIONS']}, not {shown(value)}"
             report("/FILE_RESTRICTIONS", text)
 
+    def _env_extra(self, document: BlockDocument, report: Report) -> None:
+        for name in document.value:
+            if name not in NAMES:
+                report(
+                    child("", name),
+                    f"{shown(name)} is not one of the nine variables",
+                    on_name=True,
+                    severity=Severity.INFO,
+                )
+
     def examples(self) -> Iterator[Example]:
+        yield Example(environment(OUTPUT_DIR=...), environment(), path=_ENV_FILE)
+        yield Example(environment(STEP_INDEX=0), environment(), environment(), path=_ENV_FILE)
         yield Example(environment(TELEMETRY_ENABLED="true"), environment(), path=_ENV_FILE)
         yield Example(
             environment(FILE_RESTRICTIONS="src/**"), environment(FILE_RESTRICTIONS='["src/**"]'), path=_ENV_FILE
         )
+        yield Example(environment(HOME="home"), environment(), path=_ENV_FILE)
 
 
 class EnvRunMismatch(EnvironmentRule):
@@ -142,10 +128,16 @@ class EnvRunMismatch(EnvironmentRule):
     name = "env-run-mismatch"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A variable that applies to a whole run differs between blocks, or names another definition."
+    summary = "A variable of the environment is not the one that the run gives to this block."
     why = "Blocks of one run would work for different runs, restrictions or definitions."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._env_run_mismatch(unit, report)
+        self._env_step_index(unit, report)
+        self._env_previous_block(unit, report)
+        self._env_restrictions(unit, report)
+
+    def _env_run_mismatch(self, unit: Unit, report: Report) -> None:
         first: dict[str, tuple[str, str]] = {}
         for _, file in sorted(unit.environments.items(), key=lambda item: item[1].path):
             for name, value in _strings(file.value).items():
@@ -159,22 +151,7 @@ class EnvRunMismatch(EnvironmentRule):
                         text = f"{name} is {shown(value)} here, but {shown(expected)} in {shown(path)}"
                         report(f"/{name}", text, path=file.path)
 
-    def examples(self) -> Iterator[Example]:
-        files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
-        yield Example(environment(EXECUTION_ID="run-2"), environment(), path=env_path("plan"), files=files)
-        flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
-        yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_ENV_FILE, files=flow)
-
-
-class EnvStepIndex(EnvironmentRule):
-    code = "BC405"
-    name = "env-step-index"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "`STEP_INDEX` is not the number of the node in the plan."
-    why = "Numbers are fixed before a run starts; another number means that blocks ran in an unplanned order."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
+    def _env_step_index(self, unit: Unit, report: Report) -> None:
         for ident, file in unit.environments.items():
             written = _strings(file.value).get("STEP_INDEX")
             expected = None if unit.plan is None else unit.plan.step_index.get(ident)
@@ -185,20 +162,7 @@ class EnvStepIndex(EnvironmentRule):
                     path=file.path,
                 )
 
-    def examples(self) -> Iterator[Example]:
-        files: dict[str, Any] = {WORKFLOW_PATH: workflow()}
-        yield Example(environment(step="2"), environment(), path=_ENV_FILE, files=files)
-
-
-class EnvPreviousBlock(EnvironmentRule):
-    code = "BC406"
-    name = "env-previous-block"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "`PREVIOUS_BLOCK_ID` is not the block that comes before in the plan."
-    why = "The agent reads the output of the wrong block, or of none."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
+    def _env_previous_block(self, unit: Unit, report: Report) -> None:
         definition, plan = unit.definition, unit.plan
         if definition is None or plan is None:
             return
@@ -215,20 +179,7 @@ class EnvPreviousBlock(EnvironmentRule):
                     path=file.path,
                 )
 
-    def examples(self) -> Iterator[Example]:
-        files: dict[str, Any] = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
-        yield Example(environment(previous="plan"), environment(), path=_ENV_FILE, files=files)
-
-
-class EnvRestrictions(EnvironmentRule):
-    code = "BC407"
-    name = "env-restrictions"
-    severity = Severity.ERROR
-    origin = CONTRACT
-    summary = "The restrictions in the environment are not those of the mount."
-    why = "Hooks enforce the variable, so they allow what the mount forbids, or the other way round."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
+    def _env_restrictions(self, unit: Unit, report: Report) -> None:
         if unit.restrictions is None:
             return
         for file in unit.environments.values():
@@ -242,6 +193,14 @@ class EnvRestrictions(EnvironmentRule):
                 )
 
     def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
+        yield Example(environment(EXECUTION_ID="run-2"), environment(), path=env_path("plan"), files=files)
+        flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_ENV_FILE, files=flow)
+        files: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(environment(step="2"), environment(), path=_ENV_FILE, files=files)
+        files: dict[str, Any] = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
+        yield Example(environment(previous="plan"), environment(), path=_ENV_FILE, files=files)
         files: dict[str, Any] = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
         yield Example(environment(), environment(FILE_RESTRICTIONS='["src/**"]'), path=_ENV_FILE, files=files)
 
@@ -261,23 +220,6 @@ class EnvNodeMismatch(EnvironmentRule):
 
     def examples(self) -> Iterator[Example]:
         yield Example(environment("b"), environment("a"), path=env_path("a"))
-
-
-class EnvExtra(EnvironmentRule):
-    code = "BC409"
-    name = "env-extra"
-    severity = Severity.INFO
-    origin = DECIDED
-    summary = "The environment has a variable other than the nine."
-    why = "A block that relies on it does not run the same everywhere; records should hold what the contract promises."
-
-    def check_document(self, document: BlockDocument, report: Report) -> None:
-        for name in document.value:
-            if name not in NAMES:
-                report(child("", name), f"{shown(name)} is not one of the nine variables", on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(environment(HOME="home"), environment(), path=_ENV_FILE)
 
 
 def _strings(value: object) -> dict[str, str]:
@@ -357,15 +299,19 @@ class RestrictionInvalid(MountRule):
         yield Example(mount(fileRestrictions=["../**"]), mount(fileRestrictions=["src/**"]), path=MOUNT_PATH)
 
 
-class RestrictionDead(MountRule):
+class MountWithoutEffect(MountRule):
     code = "BC362"
-    name = "restriction-dead"
+    name = "mount-without-effect"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A restriction matches no file in the workspace (checked only if the workspace is known)."
+    summary = "A restriction matches no file, or a read-only mount has blocks that edit."
     why = "Usually a folder name is misspelled, so blocks may edit none of the intended files."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
+        self._restriction_dead(unit, report)
+        self._read_only_with_editors(unit, report)
+
+    def _restriction_dead(self, unit: Unit, report: Report) -> None:
         if unit.tree is None or unit.mount is None or unit.repo is None:
             return
         patterns = [pattern for pattern in unit.repo.file_restrictions if not js.is_blank(pattern)]
@@ -378,25 +324,7 @@ class RestrictionDead(MountRule):
                     path=unit.mount.path,
                 )
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            mount(fileRestrictions=["srcs/**"]),
-            mount(fileRestrictions=["src/**"]),
-            path=MOUNT_PATH,
-            files={"src/a.py": "x = 1\n"},
-            options={"block-tree": "."},
-        )
-
-
-class ReadOnlyWithEditors(MountRule):
-    code = "BC363"
-    name = "read-only-with-editors"
-    severity = Severity.WARNING
-    origin = ENGINES
-    summary = "The mount is read-only, but the definition has nodes that edit files."
-    why = "Every dev and devops block of the run will fail or leave its work undone."
-
-    def check_unit(self, unit: Unit, report: Report) -> None:
+    def _read_only_with_editors(self, unit: Unit, report: Report) -> None:
         if unit.definition is None or unit.mount is None or not unit.is_read_only:
             return
         for node in unit.definition.nodes:
@@ -406,6 +334,13 @@ class ReadOnlyWithEditors(MountRule):
                 report("/readOnly", text, path=unit.mount.path)
 
     def examples(self) -> Iterator[Example]:
+        yield Example(
+            mount(fileRestrictions=["srcs/**"]),
+            mount(fileRestrictions=["src/**"]),
+            path=MOUNT_PATH,
+            files={"src/a.py": "x = 1\n"},
+            options={"block-tree": "."},
+        )
         flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
         yield Example(mount(readOnly=True), mount(readOnly=False), path=MOUNT_PATH, files=flow)
 

@@ -17,8 +17,8 @@ def output(ident: str = "dev", kind: str = "dev", **members: Any) -> dict[str, A
     """A completed output; a member set to `...` is left out."""
     by_kind: dict[str, dict[str, Any]] = {
         "plan": {"blockType": "plan", "taskList": ["T01: build the form"]},
-        "dev": {"blockType": "code"},
-        "devops": {"blockType": "code"},
+        "dev": {"blockType": "code", "diffSummary": "Adds a form."},
+        "devops": {"blockType": "code", "diffSummary": "Adds a form."},
     }
     deliverables = by_kind.get(kind, {"blockType": "generic", "summary": "All is well."})
     changed = ["src/a.py"] if kind in ("dev", "devops") else []

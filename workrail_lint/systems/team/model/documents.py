@@ -111,7 +111,7 @@ class Criterion(CriterionNode):
 
     id: str = ""
     description: str = ""
-    verify: Sequence[str] = ()
+    verify: str | Sequence[str] | None = None
 
 
 class Decision(DecisionNode):

@@ -97,6 +97,7 @@ class DispatchFailed(Node):
     attempt: float | None = None
     event: Literal["dispatch_error"] = "dispatch_error"
     reason: str | None = None
+    problems: Sequence[str] = ()
 
 
 class FileWritten(WriteNode):
@@ -254,6 +255,7 @@ DispatchFailed.leaves = {
     "task": "task",
     "attempt": "attempt",
     "reason": "reason",
+    "problems": "problems",
 }
 FileWritten.leaves = {"n": "n", "state": "state", "file": "file", "set": "set", "lines": "lines", "by": "by"}
 RetryCounted.leaves = {"n": "n", "state": "state", "task": "task", "loop": "loop", "count": "count"}

@@ -19,15 +19,22 @@ _FILE_NAMES = tuple(agent.file_name for agent in AgentName)
 _COMMON = (OutputStatus.OK, OutputStatus.BLOCKED, OutputStatus.FAIL)
 
 
-class AgentFileName(TeamRule):
+class AgentFileContradictsRole(TeamRule):
     code = "TC901"
-    name = "agent-file-name"
+    name = "agent-file"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The front matter of an agent file has no `name`, or a name that is not one of the twelve in kebab case."
-    why = "The host starts an agent by this name; an agent that has another one is never dispatched."
+    summary = "The instructions of an agent contradict its role: name, status, next agent, artifacts or sample output."
+    why = "A mistake here becomes a wrong output in every session."
 
     def check_agent_file(self, file: AgentFile, report: Report) -> None:
+        self._agent_file_name(file, report)
+        self._agent_file_next(file, report)
+        self._agent_file_artifact(file, report)
+        self._agent_file_status(file, report)
+        self._agent_file_sample(file, report)
+
+    def _agent_file_name(self, file: AgentFile, report: Report) -> None:
         if file.name is None:
             name = (file.role or AgentName.CODER).file_name
             problem = None if file.matter is None else next(iter(file.matter.problems), None)
@@ -45,29 +52,7 @@ class AgentFileName(TeamRule):
             text = f"the file is named after {file.file_role.value}, but its name is {shown(file.name.text)}"
             report("", text, at=file.name.at)
 
-    def examples(self) -> Iterator[Example]:
-        good = samples.agent_file("spec-agent", _output("Architect", "spec.md"))
-        path = samples.agent_path("spec-agent")
-        yield Example(samples.agent_file("SpecAgent", _output("Architect", "spec.md")), good, path=path)
-        yield Example(samples.agent_file("docs", _output("Orchestrator", "report.md")), good, path=path)
-
-
-def _output(agent: str, file: str, status: str = "OK|BLOCKED|FAIL", **members: Any) -> dict[str, Any]:
-    """Return what an agent of the session would show as its output."""
-    following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The next step."}
-    artifacts = {"files_to_create_or_update": [f".agents-work/<session>/{file}"], "files_changed": [], "notes": []}
-    return samples.agent_output(status, artifacts, next=following, **members)
-
-
-class AgentFileNext(TeamRule):
-    code = "TC902"
-    name = "agent-file-next"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "An agent file recommends an agent that does not exist, or (a warning) that does not follow its role."
-    why = "The Orchestrator dispatches by these names; with another name, work skips an agent."
-
-    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+    def _agent_file_next(self, file: AgentFile, report: Report) -> None:
         for quote in (*file.next_agents(), *file.dispatched()):
             if not is_member(quote.text, AgentName):
                 meant = role_of(quote.text)
@@ -82,27 +67,7 @@ class AgentFileNext(TeamRule):
                 )
                 report("", text, at=quote.at, severity=Severity.WARNING)
 
-    def examples(self) -> Iterator[Example]:
-        path = samples.agent_path("architect")
-        good = samples.agent_file("architect", _output("Planner", "architecture.md"))
-        yield Example(samples.agent_file("architect", _output("planner", "architecture.md")), good, path=path)
-        yield Example(samples.agent_file("architect", _output("Planner|Docs", "architecture.md")), good, path=path)
-
-
-def words_of(role: AgentName | None) -> tuple[str, ...]:
-    """The agents that usually follow a role."""
-    return () if role is None else tuple(agent.value for agent in ROLES[role].usual_next)
-
-
-class AgentFileArtifact(TeamRule):
-    code = "TC903"
-    name = "agent-file-artifact"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "An agent file lets its agent write outside its role, or (a warning) an artifact that no session has."
-    why = "The agent follows its instructions, and then its output is rejected, or no other agent reads the file."
-
-    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+    def _agent_file_artifact(self, file: AgentFile, report: Report) -> None:
         if file.role is None:
             return
         for quote in file.written():
@@ -114,28 +79,7 @@ class AgentFileArtifact(TeamRule):
                 text = f"{_shown(quote)} is not an artifact of the contract, so no other agent reads it"
                 report("", text, at=quote.at, severity=Severity.WARNING)
 
-    def examples(self) -> Iterator[Example]:
-        path = samples.agent_path("planner")
-        good = samples.agent_file("planner", _output("Coder", "tasks.yaml"))
-        bad = _output("Coder", "tasks.yaml")
-        bad["artifacts"]["files_changed"] = ["src/app.js"]
-        yield Example(samples.agent_file("planner", bad), good, path=path)
-        yield Example(samples.agent_file("planner", _output("Coder", "backlog.yaml")), good, path=path)
-
-
-def _shown(quote: Quote) -> str:
-    return shown(quote.text.replace(SESSION, "<session>"))
-
-
-class AgentFileStatus(TeamRule):
-    code = "TC904"
-    name = "agent-file-status"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "An agent file lets its agent return a status that does not exist or that its role can't report."
-    why = "`NEEDS_INFO` is for the Researcher and `NEEDS_DECISION` for Security; from others they count as failures."
-
-    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+    def _agent_file_status(self, file: AgentFile, report: Report) -> None:
         special = None if file.role is None else ROLES[file.role].status
         for quote in file.statuses():
             if not is_member(quote.text, OutputStatus):
@@ -145,23 +89,7 @@ class AgentFileStatus(TeamRule):
                 owner = next(agent for agent, role in ROLES.items() if role.status == quote.text)
                 report("", f"{file.role.value} can't report {quote.text}; only {owner.value} can", at=quote.at)
 
-    def examples(self) -> Iterator[Example]:
-        path = samples.agent_path("architect")
-        good = samples.agent_file("architect", _output("Planner", "architecture.md"))
-        for status in ("OK|NEEDS_INFO", "OK|DONE"):
-            bad = _output("Planner", "architecture.md", status)
-            yield Example(samples.agent_file("architect", bad), good, path=path)
-
-
-class AgentFileSample(TeamRule):
-    code = "TC905"
-    name = "agent-file-sample"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The sample output of an agent file is not valid JSON."
-    why = "Agents imitate what they are shown, and a reply that is not one JSON object counts as a failed dispatch."
-
-    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+    def _agent_file_sample(self, file: AgentFile, report: Report) -> None:
         for sample in file.samples:
             if sample.is_broken:
                 problem = next(iter(sample.document.problems), None)
@@ -170,5 +98,40 @@ class AgentFileSample(TeamRule):
                 report("", f"this sample output is not valid JSON: {what}", at=at)
 
     def examples(self) -> Iterator[Example]:
+        good = samples.agent_file("spec-agent", _output("Architect", "spec.md"))
+        path = samples.agent_path("spec-agent")
+        yield Example(samples.agent_file("SpecAgent", _output("Architect", "spec.md")), good, path=path)
+        yield Example(samples.agent_file("docs", _output("Orchestrator", "report.md")), good, path=path)
+        path = samples.agent_path("architect")
+        good = samples.agent_file("architect", _output("Planner", "architecture.md"))
+        yield Example(samples.agent_file("architect", _output("planner", "architecture.md")), good, path=path)
+        yield Example(samples.agent_file("architect", _output("Planner|Docs", "architecture.md")), good, path=path)
+        path = samples.agent_path("planner")
+        good = samples.agent_file("planner", _output("Coder", "tasks.yaml"))
+        bad = _output("Coder", "tasks.yaml")
+        bad["artifacts"]["files_changed"] = ["src/app.js"]
+        yield Example(samples.agent_file("planner", bad), good, path=path)
+        yield Example(samples.agent_file("planner", _output("Coder", "backlog.yaml")), good, path=path)
+        path = samples.agent_path("architect")
+        good = samples.agent_file("architect", _output("Planner", "architecture.md"))
+        for status in ("OK|NEEDS_INFO", "OK|DONE"):
+            bad = _output("Planner", "architecture.md", status)
+            yield Example(samples.agent_file("architect", bad), good, path=path)
         good = samples.agent_file("architect", _output("Planner", "architecture.md"))
         yield Example(good.replace('"notes": []', '"notes": [],'), good, path=samples.agent_path("architect"))
+
+
+def _output(agent: str, file: str, status: str = "OK|BLOCKED|FAIL", **members: Any) -> dict[str, Any]:
+    """Return what an agent of the session would show as its output."""
+    following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The next step."}
+    artifacts = {"files_to_create_or_update": [f".agents-work/<session>/{file}"], "files_changed": [], "notes": []}
+    return samples.agent_output(status, artifacts, next=following, **members)
+
+
+def words_of(role: AgentName | None) -> tuple[str, ...]:
+    """The agents that usually follow a role."""
+    return () if role is None else tuple(agent.value for agent in ROLES[role].usual_next)
+
+
+def _shown(quote: Quote) -> str:
+    return shown(quote.text.replace(SESSION, "<session>"))

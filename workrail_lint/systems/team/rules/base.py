@@ -36,11 +36,12 @@ from workrail_lint.systems.team.model.documents import (
 )
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.sections import Sections
-from workrail_lint.systems.team.session import Session, inferred_mode
+from workrail_lint.systems.team.session import Session, inferred_mode, project_type_beside
 from workrail_lint.systems.team.trace import Trace
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     Mode,
+    ProjectType,
     Strategy,
     items_of,
     members_of,
@@ -51,9 +52,10 @@ if TYPE_CHECKING:
     from workrail_lint.systems.team.agent_files import AgentFile
     from workrail_lint.systems.team.unit import Unit
 
-# Where a rule comes from. The lenient profile lowers what was decided because the contract is silent.
+# Where a rule comes from. The lenient profile lowers what the contract does not state.
 FIXED = "fixed by the team contract"
 DECIDED = "decided for this product where the team contract is silent"
+PRACTICE = "good practice that the team contract does not require"
 
 
 class Document:
@@ -286,6 +288,11 @@ class InputDocument(ExchangeDocument):
 
 class OutputDocument(ExchangeDocument):
     """An agent's output."""
+
+    @cached_property
+    def project_type(self) -> ProjectType | None:
+        """The kind of project that the agent was told to work on; None if it is unknown."""
+        return self.options.project_type or project_type_beside(self.path)
 
     @cached_property
     def model(self) -> AgentOutput:

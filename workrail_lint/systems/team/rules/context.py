@@ -8,17 +8,22 @@ from collections.abc import Iterator, Sequence
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.documents import is_artifact_name
+from workrail_lint.systems.team.documents import (
+    is_artifact_name,
+)
 from workrail_lint.systems.team.roles import ROLES
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import FIXED, Dispatch, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.base import (
+    FIXED,
+    Dispatch,
+    ExchangeDocument,
+    Report,
+    TeamRule,
+)
 from workrail_lint.systems.team.session import Session
 from workrail_lint.systems.team.unit import Unit
 from workrail_lint.systems.team.vocabulary import (
-    APPROVE_DESIGN_ID,
-    META,
     PLACEHOLDERS,
-    REVIEW_STRATEGY_ID,
     SESSIONS_FOLDER,
     AgentName,
     Mode,
@@ -30,8 +35,6 @@ from workrail_lint.systems.team.vocabulary import (
 from workrail_lint.systems.team.wording import listed, shown
 
 A = AgentName
-_AFTER_DESIGN = (A.PLANNER, A.CODER, A.REVIEWER, A.QA, A.SECURITY, A.INTEGRATOR, A.DOCS)
-_AFTER_STRATEGY = (A.REVIEWER, A.QA, A.SECURITY)
 # For these agents another rule covers design specs.
 _DESIGN_READERS = (A.CODER, A.REVIEWER, A.QA)
 
@@ -97,17 +100,21 @@ class ContextFileRequired(TeamRule):
         yield Example(bad, good, path=samples.exchange("QA"), files=lacking)
 
 
-class ContextFileUnqualified(TeamRule):
+class ContextFilePlace(TeamRule):
     code = "TC509"
-    name = "context-file-unqualified"
+    name = "context-file-place"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A session artifact is listed without its session folder, or under the folder of another session."
+    summary = "A context file is named without its session folder, or lies outside of it."
     why = "Agents open paths from the repository root, so the file is not found or belongs to older work."
     fix = "Prefix the path with the session folder, unless it names another session."
     fix_safety = "safe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        self._context_file_unqualified(dispatch, document, report)
+        self._context_file_foreign(dispatch, document, report)
+
+    def _context_file_unqualified(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         name = document.session_name
         for index, path in dispatch.files:
             inner = _misplaced(path, name)
@@ -120,12 +127,34 @@ class ContextFileUnqualified(TeamRule):
             fix = safe(f"replace with {right}", Replace(at, right)) if is_session_name(name) and not is_other else None
             report(at, f"{shown(path)} is a session artifact; write it as {right}", fix=fix)
 
+    def _context_file_foreign(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        if dispatch.agent in (None, A.CODER):
+            return
+        for index, path in dispatch.files:
+            is_ours = session_parts(path) is not None or _misplaced(path, None) is not None or PLACEHOLDERS[0] in path
+            if not is_ours:
+                who = dispatch.agent.value if dispatch.agent else ""
+                report(
+                    dispatch.at("context_files", index),
+                    f"{who} receives {shown(path)}, which is not a session artifact; only the Coder reads other files",
+                    severity=Severity.WARNING,
+                )
+
     def examples(self) -> Iterator[Example]:
         good = samples.agent_input()
         bad = samples.agent_input(samples.given(files=["spec.md", *samples.context("tasks.yaml")]))
         yield Example(bad, good, good, path=samples.exchange("Coder"))
         other = [".agents-work/2025-12-01_old-work/spec.md", *samples.context("tasks.yaml")]
         yield Example(samples.agent_input(samples.given(files=other)), good, path=samples.exchange("Coder"))
+        changed = [{"path": "src/a.py", "change_type": "added"}]
+        bad = samples.given(
+            files=[*samples.context("spec.md", "tasks.yaml"), "src/a.py"], session_changed_files=changed
+        )
+        yield Example(
+            samples.agent_input(bad),
+            samples.agent_input(samples.given(session_changed_files=changed)),
+            path=samples.exchange("Reviewer"),
+        )
 
 
 def _misplaced(path: str, session: str | None) -> str | None:
@@ -139,44 +168,12 @@ def _misplaced(path: str, session: str | None) -> str | None:
     return inner if is_artifact_name(inner) else None
 
 
-class ContextFileForeign(TeamRule):
-    code = "TC510"
-    name = "context-file-foreign"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "An agent other than the Coder receives a file that is not a session artifact."
-    why = "All other agents work from the session artifacts; source files in the context draw them into details."
-
-    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        if dispatch.agent in (None, A.CODER):
-            return
-        for index, path in dispatch.files:
-            is_ours = session_parts(path) is not None or _misplaced(path, None) is not None or PLACEHOLDERS[0] in path
-            if not is_ours:
-                who = dispatch.agent.value if dispatch.agent else ""
-                report(
-                    dispatch.at("context_files", index),
-                    f"{who} receives {shown(path)}, which is not a session artifact; only the Coder reads other files",
-                )
-
-    def examples(self) -> Iterator[Example]:
-        changed = [{"path": "src/a.py", "change_type": "added"}]
-        bad = samples.given(
-            files=[*samples.context("spec.md", "tasks.yaml"), "src/a.py"], session_changed_files=changed
-        )
-        yield Example(
-            samples.agent_input(bad),
-            samples.agent_input(samples.given(session_changed_files=changed)),
-            path=samples.exchange("Reviewer"),
-        )
-
-
 class ContextFileAbsent(TeamRule):
     code = "TC511"
     name = "context-file-absent"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An input lists a session artifact that does not exist."
+    summary = "A context file of an input or a task does not exist."
     why = "An agent that can't read a listed file must stop and report it, so the dispatch is wasted."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -189,6 +186,14 @@ class ContextFileAbsent(TeamRule):
                     f"{shown(path)} does not exist; create it or remove it from the list",
                 )
 
+    def check_session(self, unit: Unit, report: Report) -> None:
+        for task in unit.tasks or ():
+            for pointer, path in task.context_files:
+                parts = session_parts(path)
+                if parts is not None and parts[0] == unit.name and parts[1] not in unit.files:
+                    label = task.id or "a task"
+                    report(pointer, f"{label} lists {shown(path)}, which does not exist", path=unit.path("tasks.yaml"))
+
     def examples(self) -> Iterator[Example]:
         planning = samples.status("PLAN", samples.approved())
         files = samples.session({samples.TASKS: ..., samples.STATUS: planning})
@@ -198,6 +203,12 @@ class ContextFileAbsent(TeamRule):
             samples.agent_input(samples.given("meta", wanted)),
             path=samples.exchange("Planner", "meta"),
             files=files,
+        )
+        yield Example(
+            samples.tasks(samples.task(context_files=samples.context("adr/ADR-009.md"))),
+            samples.tasks(),
+            path=samples.TASKS,
+            files=samples.session({samples.TASKS: ...}),
         )
 
 
@@ -232,49 +243,6 @@ class InputTaskUnknown(TeamRule):
             path=samples.exchange("Coder"),
             files=samples.session(),
         )
-
-
-class GateNotPassed(TeamRule):
-    code = "TC516"
-    name = "gate-not-passed"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "An agent was dispatched before the user made the decision that its work depends on."
-    why = "Planning starts after the design is approved, and reviewing after the review strategy is chosen."
-
-    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        session = document.session
-        if session is None or session.status is None or session.mode(document.options.mode) is not Mode.FULL:
-            return
-        agent = dispatch.agent
-        if agent in _AFTER_DESIGN and agent is not None and not session.status.is_design_approved:
-            report(dispatch.at("id"), _not_passed(agent, APPROVE_DESIGN_ID, "an approved design", session))
-        if agent in _AFTER_STRATEGY and agent is not None and session.strategy is None:
-            report(dispatch.at("id"), _not_passed(agent, REVIEW_STRATEGY_ID, "a review strategy", session))
-
-    def examples(self) -> Iterator[Example]:
-        files = samples.context("spec.md", "acceptance.json", "architecture.md")
-        asked = samples.status(
-            "PLAN", samples.approved("changes-requested: x"), gate_tracking=samples.correction("queued")
-        )
-        beside = {samples.TASKS: ..., samples.HISTORY: samples.history(samples.request("changes-requested: x"))}
-        yield Example(
-            samples.agent_input(samples.given(META, files)),
-            samples.agent_input(samples.given(META, files[:2])),
-            path=samples.exchange("Planner", META),
-            files=samples.session({**beside, samples.STATUS: asked}),
-            options={"good_path": samples.exchange("Architect", META)},
-        )
-
-
-def _not_passed(agent: AgentName, ident: str, needed: str, session: Session) -> str:
-    entry = None if session.status is None else session.status.decision(ident)
-    reason = (
-        "that decision does not exist"
-        if entry is None
-        else f"its status is {entry.raw.get('status')} and its answer is {shown(entry.raw.get('answer'))}"
-    )
-    return f"{agent.value} needs {needed} ({ident}), but {reason}"
 
 
 class DesignSpecUnused(TeamRule):

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.operations import Cut, Insert, Replace, Respell
-from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example
-from workrail_lint.rules.describing import Description
+from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import (
@@ -22,6 +21,7 @@ from workrail_lint.systems.team.rules.base import (
     StatusDocument,
     TeamRule,
 )
+from workrail_lint.systems.team.rules.shapes import ShapeRule
 from workrail_lint.systems.team.rules.status import GATE
 from workrail_lint.systems.team.session import read_artifact
 from workrail_lint.systems.team.state_machine import (
@@ -38,7 +38,6 @@ from workrail_lint.systems.team.vocabulary import (
     NO_RESPONSE,
     REVIEW_STRATEGY_ID,
     CorrectionStatus,
-    Mode,
     Moment,
     Strategy,
     is_member,
@@ -56,15 +55,25 @@ def _answer(decision: Decision, ident: str) -> str | None:
     return decision.answer if is_answered and is_text(decision.answer) else None
 
 
-class ApprovalAnswerInvalid(TeamRule):
+class GateAnswerInvalid(TeamRule):
     code = "TC217"
-    name = "approval-answer-invalid"
+    name = "gate-answer-invalid"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"The answer about the design starts with neither `{APPROVED}` nor `{CHANGES_REQUESTED}`."
-    why = "The gate recognizes only these two prefixes; any other answer must be asked again, not stored."
+    summary = "The answer to a gate is not one of the canonical answers."
+    why = (
+        "A gate opens only for `approved`, `changes-requested: \u2026`, `per-batch` or `single-final`; with "
+        "another answer the session cannot continue."
+    )
+    fix = "Replace a known synonym with the canonical value."
+    fix_safety = "safe"
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        self._approval_answer_invalid(decision, document, report)
+        self._approval_prefix_run_on(decision, document, report)
+        self._strategy_not_canonical(decision, document, report)
+
+    def _approval_answer_invalid(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         answer = _answer(decision, APPROVE_DESIGN_ID)
         if answer is not None and not is_approval(answer) and not is_change_request(answer):
             report(
@@ -72,48 +81,18 @@ class ApprovalAnswerInvalid(TeamRule):
                 f"{shown(answer)} must start with '{APPROVED}' or '{CHANGES_REQUESTED}'",
             )
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("PLAN", samples.approved("ok for me")),
-            samples.status("PLAN", samples.approved("approved")),
-            path=samples.STATUS,
-        )
-
-
-class ApprovalPrefixRunOn(TeamRule):
-    code = "TC218"
-    name = "approval-prefix-run-on"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A letter or digit follows `approved` directly, or nothing follows `changes-requested:`."
-    why = "The first may mean the opposite of an approval; the second requests a change without naming it."
-
-    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+    def _approval_prefix_run_on(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         answer = _answer(decision, APPROVE_DESIGN_ID) or ""
         if is_approval(answer) and answer[len(APPROVED) : len(APPROVED) + 1].isalnum():
-            report(decision.at("answer"), f"{shown(answer)} is ambiguous: '{APPROVED}' runs into another word")
+            report(
+                decision.at("answer"),
+                f"{shown(answer)} is ambiguous: '{APPROVED}' runs into another word",
+                severity=Severity.WARNING,
+            )
         elif is_change_request(answer) and not is_text(answer[len(CHANGES_REQUESTED) :]):
-            report(decision.at("answer"), f"{shown(answer)} does not say what to change")
+            report(decision.at("answer"), f"{shown(answer)} does not say what to change", severity=Severity.WARNING)
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("PLAN", samples.approved("approvedish")),
-            samples.status("PLAN", samples.approved("approved, with thanks")),
-            path=samples.STATUS,
-        )
-
-
-class StrategyNotCanonical(TeamRule):
-    code = "TC219"
-    name = "strategy-not-canonical"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The stored review strategy is not one of the two canonical values."
-    why = "Every review reads this value from disk; synonyms are accepted in the user's answer, but not in the file."
-    fix = "Replace a known synonym with the canonical value."
-    fix_safety = "safe"
-
-    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+    def _strategy_not_canonical(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         answer = _answer(decision, REVIEW_STRATEGY_ID)
         if answer is None or is_member(answer, Strategy):
             return
@@ -126,32 +105,19 @@ class StrategyNotCanonical(TeamRule):
         )
 
     def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("PLAN", samples.approved("ok for me")),
+            samples.status("PLAN", samples.approved("approved")),
+            path=samples.STATUS,
+        )
+        yield Example(
+            samples.status("PLAN", samples.approved("approvedish")),
+            samples.status("PLAN", samples.approved("approved, with thanks")),
+            path=samples.STATUS,
+        )
         good = samples.status("IMPLEMENT_LOOP", samples.strategy("per-batch"))
         yield Example(samples.status("IMPLEMENT_LOOP", samples.strategy("per batch")), good, good, path=samples.STATUS)
         yield Example(samples.status("IMPLEMENT_LOOP", samples.strategy("whatever")), good, path=samples.STATUS)
-
-
-class GateDecisionSkipped(TeamRule):
-    code = "TC220"
-    name = "gate-decision-skipped"
-    severity = Severity.ERROR
-    origin = DECIDED
-    summary = "A gate decision was skipped."
-    why = "A gate needs a decision by the user; it can be cancelled, which blocks the session, but not skipped."
-
-    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        if decision.gate is not None and decision.status == "skipped":
-            report(decision.at("status"), f"{decision.decision_id} is a gate decision and can't be skipped")
-
-    def examples(self) -> Iterator[Example]:
-        bad = samples.decision(
-            "UD-REVIEW-STRATEGY", None, status="skipped", resolved_at="2026-03-01T10:05:00Z", resolution_reason="short"
-        )
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", bad),
-            samples.status("IMPLEMENT_LOOP", samples.strategy()),
-            path=samples.STATUS,
-        )
 
 
 def _cancelled(ident: str) -> dict[str, Any]:
@@ -192,7 +158,7 @@ class PendingOutsideUserState(TeamRule):
     name = "pending-outside-user-state"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A decision is pending, but the session is not in the state that asks for it."
+    summary = "A decision is pending outside its user state, or a user state has no decision."
     why = "A state that asks can be left only after its answers are stored; here it was left without them."
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
@@ -205,30 +171,27 @@ class PendingOutsideUserState(TeamRule):
             message = f"{decision.decision_id} is pending, but the state is {shown(state)} instead of {asks}"
             report(decision.at("status"), message, severity=level)
 
+    def check_status(self, document: StatusDocument, report: Report) -> None:
+        state, entries = document.model.current_state, document.decisions
+        gates = {gate.value: ident for ident, gate in GATES.items()}
+        if state == "ASK_USER" and not any(decision.number is not None for decision in entries):
+            report(
+                "/current_state",
+                "the state is ASK_USER, but there is no decision such as UD-1",
+                severity=Severity.WARNING,
+            )
+        elif state in gates and not any(decision.decision_id == gates[state] for decision in entries):
+            report(
+                "/current_state",
+                f"the state is {state}, but there is no decision {gates[state]}",
+                severity=Severity.WARNING,
+            )
+
     def examples(self) -> Iterator[Example]:
         pending = samples.decision(answer=None)
         yield Example(
             samples.status("IMPLEMENT_LOOP", pending), samples.status("ASK_USER", pending), path=samples.STATUS
         )
-
-
-class UserStateWithoutDecision(TeamRule):
-    code = "TC223"
-    name = "user-state-without-decision"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "The session is in a state that asks the user, but no decision belongs to that state."
-    why = "A question must be stored before it is asked; a session that stops here loses the question."
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        state, entries = document.model.current_state, document.decisions
-        gates = {gate.value: ident for ident, gate in GATES.items()}
-        if state == "ASK_USER" and not any(decision.number is not None for decision in entries):
-            report("/current_state", "the state is ASK_USER, but there is no decision such as UD-1")
-        elif state in gates and not any(decision.decision_id == gates[state] for decision in entries):
-            report("/current_state", f"the state is {state}, but there is no decision {gates[state]}")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(
             samples.status("ASK_USER"), samples.status("ASK_USER", samples.decision(answer=None)), path=samples.STATUS
         )
@@ -266,49 +229,39 @@ class SecurityAutoCancelled(TeamRule):
         )
 
 
-class VisitContextMixed(TeamRule):
-    code = "TC225"
-    name = "visit-context-mixed"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "Decisions that are pending at the same time name different states to return to."
-    why = "The session can return to only one state; the other question was asked elsewhere."
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        pending = [d for d in document.decisions if d.number is not None and d.status == "pending"]
-        for decision in pending[1:]:
-            first, other = pending[0].state_context, decision.state_context
-            if decision.has("state_context") and first != other:
-                ids = pending[0].decision_id, decision.decision_id
-                message = f"{ids[0]} returns to {shown(first)}, but {ids[1]} returns to {shown(other)}"
-                report(decision.at("state_context"), message)
-
-    def examples(self) -> Iterator[Example]:
-        one = samples.decision("UD-1", None)
-        yield Example(
-            samples.status("ASK_USER", one, samples.decision("UD-2", None, state_context="PLAN")),
-            samples.status("ASK_USER", one, samples.decision("UD-2", None)),
-            path=samples.STATUS,
-        )
-
-
-class ApprovalWithOpenCorrection(TeamRule):
+class GateUndecided(TeamRule):
     code = "TC226"
-    name = "approval-with-open-correction"
+    name = "gate-undecided"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "The design is approved while a correction of it is still queued or dispatched."
-    why = "The approved design is about to change, or is changing now."
+    summary = "A gate is approved while a correction is open, or its decision is skipped."
+    why = "The gate looks passed, but the user's last word is missing."
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        self._approval_with_open_correction(decision, document, report)
+        self._gate_decision_skipped(decision, document, report)
+
+    def _approval_with_open_correction(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         status = document.model.correction
         if is_approval(_answer(decision, APPROVE_DESIGN_ID)) and status in OPEN_CORRECTION:
             report(f"{GATE}/correction_status", f"the design is approved, but a correction is {status.value}")
+
+    def _gate_decision_skipped(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        if decision.gate is not None and decision.status == "skipped":
+            report(decision.at("status"), f"{decision.decision_id} is a gate decision and can't be skipped")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
             samples.status("PLAN", samples.approved(), gate_tracking=samples.correction("queued")),
             samples.status("PLAN", samples.approved(), gate_tracking=samples.correction("completed")),
+            path=samples.STATUS,
+        )
+        bad = samples.decision(
+            "UD-REVIEW-STRATEGY", None, status="skipped", resolved_at="2026-03-01T10:05:00Z", resolution_reason="short"
+        )
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", bad),
+            samples.status("IMPLEMENT_LOOP", samples.strategy()),
             path=samples.STATUS,
         )
 
@@ -358,46 +311,32 @@ def _queue(status: SessionStatus) -> Fix | None:
     return safe(title, Replace(gate.at("correction_status"), queued))
 
 
-class GateInLean(TeamRule):
-    code = "TC228"
-    name = "gate-in-lean"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A session that is configured as lean has a gate decision."
-    why = "A lean session has no gates: either the mode is wrong, or the question has no effect."
-
-    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        if decision.gate is not None and document.options.mode is Mode.LEAN:
-            report(decision.at("decision_id"), f"a lean session has no gates, so {decision.decision_id} has no effect")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", samples.strategy()),
-            samples.status("IMPLEMENT_LOOP", samples.decision(state_context="IMPLEMENT_LOOP")),
-            path=samples.STATUS,
-            options={"team-mode": "lean"},
-        )
-
-
 _NO_TIME = "'at' in line {} must be a date-time with a time zone, not {}"
-_GATE = {"decision_id": APPROVE_DESIGN_ID, "state_context": "APPROVE_DESIGN"}
 _NAME = "approve-design-history.jsonl"
 
 
-def _line(violation: Violation) -> int:
-    """The number of the line that a violation is in."""
-    return int(violation.pointer.split("/")[1]) + 1
-
-
-class HistoryLineInvalid(TeamRule):
-    code = "TC601"
+class HistoryLineInvalid(ShapeRule):
+    code = "TC602"
     name = "history-line-invalid"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A history line is not a single JSON object."
+    summary = "A history line is not the object that a change request is recorded as."
     why = "The history is read line by line; a broken line can hide the request that it should record."
+    fix = "Remove the blank line, or add the newline."
+    fix_safety = "safe"
+    kind = TeamKind.HISTORY
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:
+        self._history_field_missing(document, report)
+        self._history_line_invalid(document, report)
+        self._history_blank_line(document, report)
+
+    def _history_field_missing(self, document: HistoryDocument, report: Report) -> None:
+        for index, entry in document.entries.items():
+            if entry.has("at") and not is_timestamp(entry.at_):
+                report(entry.at("at"), _NO_TIME.format(index + 1, shown(entry.at_)))
+
+    def _history_line_invalid(self, document: HistoryDocument, report: Report) -> None:
         for line in document.reader.lines:
             if line.is_blank:
                 continue
@@ -408,84 +347,48 @@ class HistoryLineInvalid(TeamRule):
             elif type(line.value) is not dict:
                 report(f"/{line.index}", f"line {line.index + 1} must be an object, not {type_name(line.value)}")
 
-    def examples(self) -> Iterator[Example]:
-        yield Example("changes: x\n", samples.history(), path=samples.HISTORY)
-        yield Example("[]\n", samples.history(), path=samples.HISTORY)
-
-
-class HistoryFieldMissing(TeamRule):
-    code = "TC602"
-    name = "history-field-missing"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A history line lacks `at`, `decision_id`, `answer` or `state_context`."
-    why = "A request without its time or its wording proves nothing."
-
-    describes = (("ChangeRequest", "required"), ("ChangeRequest", "type", "at"))
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        if violation.keyword == "required":
-            return Description(f"'{violation.member}' is missing from line {_line(violation)}")
-        return Description(_NO_TIME.format(_line(violation), shown(violation.value)))
-
-    def check_history(self, document: HistoryDocument, report: Report) -> None:
-        for index, entry in document.entries.items():
-            if entry.has("at") and not is_timestamp(entry.at_):
-                report(entry.at("at"), _NO_TIME.format(index + 1, shown(entry.at_)))
+    def _history_blank_line(self, document: HistoryDocument, report: Report) -> None:
+        text = document.text
+        for line in document.reader.lines:
+            if line.is_blank:
+                end = text.find("\n", line.end)
+                fix = safe("remove the line", Cut(line.start, len(text) if end < 0 else end + 1))
+                report(f"/{line.index}", f"line {line.index + 1} is blank", fix=fix, severity=Severity.WARNING)
+        if not document.reader.ends_with_newline and not document.reader.lines[-1].is_blank:
+            fix = Fix("add the newline", Safety.SAFE, (Respell(len(text), len(text), "\n"),))
+            report(
+                f"/{len(document.reader.lines) - 1}",
+                "the last line does not end with a newline",
+                fix=fix,
+                severity=Severity.WARNING,
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.history(samples.request(at=...)), samples.history(), path=samples.HISTORY)
-
-
-class HistoryWrongDecision(TeamRule):
-    code = "TC603"
-    name = "history-wrong-decision"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A history line belongs to another decision or to another state."
-    why = "The history records only the approval of the design."
-
-    describes = tuple(
-        ("ChangeRequest", keyword, name) for keyword in ("type", "const") for name in ("decision_id", "state_context")
-    )
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        name = violation.member
-        message = f"'{name}' in line {_line(violation)} must be {_GATE[name]}, not {shown(violation.value)}"
-        return Description(message)
-
-    def examples(self) -> Iterator[Example]:
+        yield Example("changes: x\n", samples.history(), path=samples.HISTORY)
+        yield Example("[]\n", samples.history(), path=samples.HISTORY)
         bad = samples.history(samples.request(decision_id="UD-1"))
         yield Example(bad, samples.history(), path=samples.HISTORY)
-
-
-class HistoryAnswerPrefix(TeamRule):
-    code = "TC604"
-    name = "history-answer-prefix"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = f"An answer in the history does not start with `{CHANGES_REQUESTED}`."
-    why = "The history records only requested changes; an approval belongs in `status.json`."
-
-    describes = (("ChangeRequest", "type", "answer"), ("ChangeRequest", "pattern", "answer"))
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        start, answer = f"the answer in line {_line(violation)} must start with", shown(violation.value)
-        return Description(f"{start} '{CHANGES_REQUESTED}', but is {answer}")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(samples.history(samples.request("approved")), samples.history(), path=samples.HISTORY)
+        first = samples.history(samples.request(at="2026-03-01T09:00:00Z"))
+        second = samples.history(samples.request("changes-requested: b"))
+        yield Example(f"{first}\n{second}", first + second, first + second, path=samples.HISTORY)
+        yield Example(first.rstrip("\n"), first, first, path=samples.HISTORY)
 
 
-class HistoryTimeOrder(TeamRule):
+class HistoryOrder(TeamRule):
     code = "TC605"
-    name = "history-time-order"
+    name = "history-order"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A history line is older than the line before it."
+    summary = "Lines of the history are not in the order of their times, or are repeated."
     why = "Lines are only appended; an older line was inserted later, or the line before it was changed."
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:
+        self._history_time_order(document, report)
+        self._history_repeated(document, report)
+
+    def _history_time_order(self, document: HistoryDocument, report: Report) -> None:
         last: tuple[int, Moment] | None = None
         for index, entry in document.entries.items():
             at = moment(entry.at_)
@@ -495,9 +398,18 @@ class HistoryTimeOrder(TeamRule):
                 report(f"/{index}/at", f"line {index + 1} is older than line {last[0] + 1}")
             last = index, at
 
+    def _history_repeated(self, document: HistoryDocument, report: Report) -> None:
+        seen: dict[tuple[str, str], int] = {}
+        for index, entry in document.entries.items():
+            is_complete = entry.has("at") and entry.has("answer")
+            if is_complete and (first := seen.setdefault((entry.at_, entry.answer), index)) != index:
+                report(f"/{index}", f"line {index + 1} duplicates line {first + 1}", severity=Severity.WARNING)
+
     def examples(self) -> Iterator[Example]:
         early, late = samples.request(at="2026-03-01T09:00:00Z"), samples.request(at="2026-03-01T10:00:00Z")
         yield Example(samples.history(late, early), samples.history(early, late), path=samples.HISTORY)
+        line = samples.history()
+        yield Example(line + line, line, path=samples.HISTORY)
 
 
 class HistoryRewritten(TeamRule):
@@ -542,51 +454,3 @@ def _earlier(document: Document) -> str | None:
         if data is not None:
             return data.decode("utf-8", "replace")
     return None
-
-
-class HistoryBlankLine(TeamRule):
-    code = "TC607"
-    name = "history-blank-line"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The history has a blank line, or no newline at its end."
-    why = "The next appended line continues the unfinished one, and both are lost."
-    fix = "Remove the blank line, or add the newline."
-    fix_safety = "safe"
-
-    def check_history(self, document: HistoryDocument, report: Report) -> None:
-        text = document.text
-        for line in document.reader.lines:
-            if line.is_blank:
-                end = text.find("\n", line.end)
-                fix = safe("remove the line", Cut(line.start, len(text) if end < 0 else end + 1))
-                report(f"/{line.index}", f"line {line.index + 1} is blank", fix=fix)
-        if not document.reader.ends_with_newline and not document.reader.lines[-1].is_blank:
-            fix = Fix("add the newline", Safety.SAFE, (Respell(len(text), len(text), "\n"),))
-            report(f"/{len(document.reader.lines) - 1}", "the last line does not end with a newline", fix=fix)
-
-    def examples(self) -> Iterator[Example]:
-        first = samples.history(samples.request(at="2026-03-01T09:00:00Z"))
-        second = samples.history(samples.request("changes-requested: b"))
-        yield Example(f"{first}\n{second}", first + second, first + second, path=samples.HISTORY)
-        yield Example(first.rstrip("\n"), first, first, path=samples.HISTORY)
-
-
-class HistoryRepeated(TeamRule):
-    code = "TC608"
-    name = "history-repeated"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The history contains the same request twice."
-    why = "A write was retried after it had succeeded, so the history counts one request too many."
-
-    def check_history(self, document: HistoryDocument, report: Report) -> None:
-        seen: dict[tuple[str, str], int] = {}
-        for index, entry in document.entries.items():
-            is_complete = entry.has("at") and entry.has("answer")
-            if is_complete and (first := seen.setdefault((entry.at_, entry.answer), index)) != index:
-                report(f"/{index}", f"line {index + 1} duplicates line {first + 1}")
-
-    def examples(self) -> Iterator[Example]:
-        line = samples.history()
-        yield Example(line + line, line, path=samples.HISTORY)

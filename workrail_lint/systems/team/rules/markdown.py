@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from workrail_lint.base.files import CACHE_FOLDER
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.documents import KEEPERS, SIDE_FOLDERS, SIDE_NAMES, TeamKind
+from workrail_lint.systems.team.documents import (
+    ARTIFACTS,
+    KEEPERS,
+    SIDE_FOLDERS,
+    SIDE_NAMES,
+    TeamKind,
+    kind_by_name,
+)
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, PRACTICE, Document, Report, TeamRule
 from workrail_lint.systems.team.sections import (
     ADVISED,
     DEFINITION_OF_DONE,
@@ -20,12 +28,15 @@ from workrail_lint.systems.team.sections import (
     Sections,
 )
 from workrail_lint.systems.team.unit import Unit
-from workrail_lint.systems.team.vocabulary import Mode
+from workrail_lint.systems.team.vocabulary import (
+    Mode,
+)
 from workrail_lint.systems.team.wording import listed, shown
 
 K = TeamKind
 _STORIES = (3, 10)
 _EDGE_CASES = 8
+_MOST_STRAYS = 20
 
 
 def _missing(document: Document, sections: Sections) -> list[Section]:
@@ -37,15 +48,19 @@ def _titles(section: Section, sections: Sections) -> str:
     return listed([alias.strip("/") for alias in sections.aliases(section)], "or")
 
 
-class SpecSectionMissing(TeamRule):
+class SectionMissing(TeamRule):
     code = "TC410"
-    name = "spec-section-missing"
+    name = "section-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "`spec.md` lacks the section Goals, Acceptance Criteria or Definition of Done."
+    summary = "`spec.md` or `architecture.md` lacks a required section."
     why = "Every later agent reads these sections; in a lean session a missing Definition of Done is only a warning."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+        self._spec_section_missing(document, sections, report)
+        self._architecture_section_missing(document, sections, report)
+
+    def _spec_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.SPEC:
             return
         for section in _missing(document, sections):
@@ -53,19 +68,7 @@ class SpecSectionMissing(TeamRule):
             message = f"the section '{section.name}' is missing; use the heading {_titles(section, sections)}"
             report(f"#{section.name}", message, severity=Severity.WARNING if excused else None)
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(samples.spec("Goals"), samples.spec(), path=samples.SPEC)
-
-
-class ArchitectureSectionMissing(TeamRule):
-    code = "TC411"
-    name = "architecture-section-missing"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`architecture.md` has no overview or no modules section."
-    why = "Tasks are planned along the modules; without them tasks overlap."
-
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def _architecture_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.ARCHITECTURE or document.mode is not Mode.FULL:
             return
         for section in _missing(document, sections):
@@ -75,6 +78,7 @@ class ArchitectureSectionMissing(TeamRule):
             )
 
     def examples(self) -> Iterator[Example]:
+        yield Example(samples.spec("Goals"), samples.spec(), path=samples.SPEC)
         yield Example(samples.architecture("Overview"), samples.architecture(), path=samples.ARCHITECTURE)
 
 
@@ -99,75 +103,92 @@ class SectionEmpty(TeamRule):
         yield Example(samples.spec(goals=""), samples.spec(), path=samples.SPEC)
 
 
-class AdvisedSectionMissing(TeamRule):
+class AdvisedSection(TeamRule):
     code = "TC413"
-    name = "advised-section-missing"
-    severity = Severity.INFO
-    origin = FIXED
-    summary = "A document of a full session lacks a recommended section."
+    name = "advised-section"
+    severity = Severity.WARNING
+    origin = PRACTICE
+    summary = "A document lacks a recommended section or topic, or lists too few or too many items."
     why = "What a document leaves open, such as edge cases or error handling, every agent decides differently."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+        self._advised_section_missing(document, sections, report)
+        self._report_section_missing(document, sections, report)
+        self._side_section_missing(document, sections, report)
+        self._spec_item_count(document, sections, report)
+
+    def _advised_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind not in ADVISED or document.mode is not Mode.FULL:
             return
         if document.kind is K.SPEC and not any(heading.level == 1 for heading in document.reader.headings):
-            report("", "the document has no title; start it with a level 1 heading")
+            report("", "the document has no title; start it with a level 1 heading", severity=Severity.INFO)
         for section in ADVISED[document.kind]:
             if not sections.find(section):
-                report(f"#{section.name}", f"the recommended section '{section.name}' is missing")
+                report(
+                    f"#{section.name}", f"the recommended section '{section.name}' is missing", severity=Severity.INFO
+                )
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(samples.spec("Edge cases"), samples.spec(), path=samples.SPEC)
-
-
-class ReportSectionMissing(TeamRule):
-    code = "TC414"
-    name = "report-section-missing"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`report.md` lacks one of its four topics."
-    why = "The user reads in it what was done, how to run it, how to test it, and what does not work."
-
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def _report_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.REPORT:
             return
-        unfinished = document.state is not None and document.state != "DONE"
         for section in _missing(document, sections):
             message = f"the topic '{section.name}' is missing; use the heading {_titles(section, sections)}"
-            report(f"#{section.name}", message, severity=Severity.WARNING if unfinished else None)
+            report(f"#{section.name}", message)
 
-    def examples(self) -> Iterator[Example]:
-        yield Example(samples.report("Known issues"), samples.report(), path=samples.REPORT)
-
-
-class SideSectionMissing(TeamRule):
-    code = "TC415"
-    name = "side-section-missing"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "A decision record or a research report lacks a required section."
-    why = "A decision without its alternatives, or research without its sources, can't be judged later."
-
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def _side_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind in (K.ADR, K.RESEARCH):
             for section in _missing(document, sections):
                 report(f"#{section.name}", f"the section '{section.name}' is missing")
 
+    def _spec_item_count(self, document: Document, sections: Sections, report: Report) -> None:
+        if document.kind is not K.SPEC:
+            return
+        for section, low, high in ((USER_STORIES, *_STORIES), (EDGE_CASES, _EDGE_CASES, None)):
+            for index in sections.find(section)[:1]:
+                count = sections.item_count(index)
+                if count < low or (high is not None and count > high):
+                    wanted = f"{low} to {high}" if high is not None else f"at least {low}"
+                    report(
+                        f"#{sections.title(index)}",
+                        f"'{section.name}' has {count} items; it should have {wanted}",
+                        severity=Severity.INFO,
+                    )
+
     def examples(self) -> Iterator[Example]:
+        yield Example(samples.spec("Edge cases"), samples.spec(), path=samples.SPEC)
+        yield Example(samples.report("Known issues"), samples.report(), path=samples.REPORT)
         names = ("Context", "Decision", "Alternatives", "Notes", "Consequences")
         yield Example(
             samples.document(*names[:4], title="Use sessions"),
             samples.document(*names, title="Use sessions"),
             path=f"{samples.FOLDER}/adr/ADR-001.md",
         )
+        yield Example(
+            samples.spec(user="- As a user I log in.\n- As a user I log out."), samples.spec(), path=samples.SPEC
+        )
 
 
-class SideFileName(TeamRule):
+def _is_known(file: str) -> bool:
+    """An artifact in its place, anything in a side folder, or a recorded exchange anywhere."""
+    folder, _, name = file.rpartition("/")
+    if name in KEEPERS or file.startswith(f"{CACHE_FOLDER}/") or file.partition("/")[0] in SIDE_FOLDERS:
+        return True
+    kind = kind_by_name(file)
+    if kind is None:
+        return False
+    if name in ARTIFACTS:
+        return not folder
+    if kind in SIDE_FOLDERS.values():
+        return folder in SIDE_FOLDERS
+    return kind is not TeamKind.SESSION
+
+
+class SessionFileName(TeamRule):
     code = "TC416"
-    name = "side-file-name"
+    name = "session-file-name"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A file in `adr/`, `research/` or `design-specs/` does not match the naming pattern of its folder."
+    summary = "A file of the session folder has an unexpected name."
     why = "Agents find these files by name; a file with another name is never listed as context."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
@@ -180,6 +201,10 @@ class SideFileName(TeamRule):
             report("", f"{shown(name)} in {folder}/ does not match the naming pattern {wanted}")
 
     def check_session(self, unit: Unit, report: Report) -> None:
+        self._side_file_name(unit, report)
+        self._stray_file(unit, report)
+
+    def _side_file_name(self, unit: Unit, report: Report) -> None:
         """Files in subfolders, and files that are not Markdown, have no document kind and match no pattern."""
         for file in sorted(unit.files):
             folder, _, name = file.partition("/")
@@ -193,6 +218,23 @@ class SideFileName(TeamRule):
                     path=f"{unit.folder}/{file}",
                 )
 
+    def _stray_file(self, unit: Unit, report: Report) -> None:
+        strays = [file for file in sorted(unit.files) if not _is_known(file)]
+        for file in strays[:_MOST_STRAYS]:
+            report(
+                "",
+                f"{shown(file)} is not a session file; no agent reads it",
+                path=f"{unit.folder}/{file}",
+                severity=Severity.INFO,
+            )
+        if len(strays) > _MOST_STRAYS:
+            report(
+                "",
+                f"{len(strays) - _MOST_STRAYS} more files are not session files",
+                path=unit.folder,
+                severity=Severity.INFO,
+            )
+
     def examples(self) -> Iterator[Example]:
         text = samples.document("Context", "Decision", "Alternatives", "Consequences", "Notes", title="Use sessions")
         yield Example(
@@ -201,44 +243,29 @@ class SideFileName(TeamRule):
             path=f"{samples.FOLDER}/adr/first.md",
             options={"good_path": f"{samples.FOLDER}/adr/ADR-001.md"},
         )
-
-
-class SpecItemCount(TeamRule):
-    code = "TC417"
-    name = "spec-item-count"
-    severity = Severity.INFO
-    origin = FIXED
-    summary = (
-        f"`spec.md` does not have {_STORIES[0]} to {_STORIES[1]} user stories, or has fewer than {_EDGE_CASES} "
-        "edge cases."
-    )
-    why = "Too few stories or edge cases suggest a shallow analysis; too many stories suggest more than one session."
-
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
-        if document.kind is not K.SPEC:
-            return
-        for section, low, high in ((USER_STORIES, *_STORIES), (EDGE_CASES, _EDGE_CASES, None)):
-            for index in sections.find(section)[:1]:
-                count = sections.item_count(index)
-                if count < low or (high is not None and count > high):
-                    wanted = f"{low} to {high}" if high is not None else f"at least {low}"
-                    report(f"#{sections.title(index)}", f"'{section.name}' has {count} items; it should have {wanted}")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(
-            samples.spec(user="- As a user I log in.\n- As a user I log out."), samples.spec(), path=samples.SPEC
+            "Call the customer.\n",
+            "Call the customer.\n",
+            path=f"{samples.FOLDER}/notes.txt",
+            files=samples.session(),
+            options={"good_path": "notes.txt"},
         )
 
 
-class SpecAcceptanceUnmapped(TeamRule):
+class AcceptanceReference(TeamRule):
     code = "TC418"
-    name = "spec-acceptance-unmapped"
+    name = "acceptance-reference"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A criterion is in `acceptance.json` or in the spec, but not in both."
-    why = "People read the spec and tools read the JSON; a criterion in only one of them is not agreed on."
+    summary = "The criteria of the spec, of `acceptance.json` and of the tasks are not the same."
+    why = "What is named in one place only is never built, or never checked."
 
     def check_session(self, unit: Unit, report: Report) -> None:
+        self._spec_acceptance_unmapped(unit, report)
+        self._acceptance_reference_unknown(unit, report)
+        self._acceptance_uncovered(unit, report)
+
+    def _spec_acceptance_unmapped(self, unit: Unit, report: Report) -> None:
         spec, acceptance = unit.facts("spec.md"), unit.facts("acceptance.json")
         if spec is None or acceptance is None or spec["title"] is None:
             return
@@ -252,6 +279,33 @@ class SpecAcceptanceUnmapped(TeamRule):
                 message = f"{shown(ident)} is missing from the section {shown(spec['title'])} of the spec"
                 report(f"/acceptance_criteria/{index}/id", message, path=unit.path("acceptance.json"))
 
+    def _acceptance_reference_unknown(self, unit: Unit, report: Report) -> None:
+        acceptance = unit.facts("acceptance.json")
+        if acceptance is None:
+            return
+        known = {ident for _, ident in acceptance["ids"]}
+        for task in unit.tasks or ():
+            for pointer, ident in task.criteria:
+                if ident not in known:
+                    label = task.label
+                    report(
+                        pointer,
+                        f"{label} refers to {ident}, which is not in acceptance.json",
+                        path=unit.path("tasks.yaml"),
+                    )
+
+    def _acceptance_uncovered(self, unit: Unit, report: Report) -> None:
+        acceptance = unit.facts("acceptance.json")
+        if acceptance is None or unit.tasks is None:
+            return
+        named = {ident for task in unit.tasks for _, ident in task.criteria}
+        for index, ident in acceptance["ids"]:
+            if ident not in named:
+                at = f"/acceptance_criteria/{index}/id"
+                report(
+                    at, f"no task refers to {shown(ident)}", path=unit.path("acceptance.json"), severity=Severity.INFO
+                )
+
     def examples(self) -> Iterator[Example]:
         yield Example(
             samples.spec(acceptance="- AC-001: it works.\n- AC-004: it looks good."),
@@ -259,25 +313,16 @@ class SpecAcceptanceUnmapped(TeamRule):
             path=samples.SPEC,
             files=samples.session({samples.SPEC: ...}),
         )
-
-
-class ArchitectureInLean(TeamRule):
-    code = "TC419"
-    name = "architecture-in-lean"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "A lean session has an `architecture.md`."
-    why = "A lean session has nothing to design; if there is something to design, use the full path."
-
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
-        if document.kind is K.ARCHITECTURE and document.mode is Mode.LEAN:
-            report("", "the session is lean, but has an architecture.md")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(
-            samples.architecture(),
-            samples.architecture(),
-            path=samples.ARCHITECTURE,
-            files=samples.lean_session(),
-            options={"good_path": ".agents-work/2026-03-02_other-work/architecture.md"},
+            samples.tasks(samples.task(done_when=["Meets AC-099", "Meets AC-001"])),
+            samples.tasks(samples.task(done_when=["Meets AC-001"])),
+            path=samples.TASKS,
+            files=samples.session({samples.TASKS: ...}),
+        )
+        spec = samples.spec(acceptance="- AC-001: it works.\n- AC-002: it looks good.")
+        yield Example(
+            samples.acceptance(samples.criterion(), samples.criterion("AC-002")),
+            samples.acceptance(),
+            path=samples.ACCEPTANCE,
+            files=samples.session({samples.ACCEPTANCE: ..., samples.SPEC: spec}),
         )

@@ -10,26 +10,27 @@ from typing import Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
-from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
-from workrail_lint.rules.describing import Description
-from workrail_lint.systems.team.roles import LIST_KEYS, ROLE_KEYS, ROLES, UNIVERSAL_KEYS
+from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.roles import (
+    ROLES,
+    known_artifacts,
+)
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, OutputDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, OutputDocument, Report, TeamRule
 from workrail_lint.systems.team.rules.inputs import report_blanks
+from workrail_lint.systems.team.rules.shapes import ShapeRule
 from workrail_lint.systems.team.vocabulary import (
     CHECKLIST,
     SAME,
     AgentName,
-    Level,
     OutputStatus,
     is_text,
     line_count,
     session_parts,
-    words,
 )
-from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion, type_name
+from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
 
 Problems = Iterator[tuple[str, str]]
 
@@ -86,7 +87,6 @@ A = AgentName
 _SENTENCE_END = Pattern(r"(?<![.!?])[.!?]++[\"')\]]*+(?:\s++(?=[\"'(\[]*[A-Z0-9])|\s*+$)")
 _ABBREVIATION = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx)\.", re.IGNORECASE)
 _SENTENCES = 3
-_SHAPES = ("AgentOutput", "Gates", "Next")
 _DESIGN_LINES = 80
 
 
@@ -107,29 +107,68 @@ class OutputNotJsonOnly(TeamRule):
         yield Example(f"Here you are:\n{text}\n", good, text, path=samples.exchange("Coder", side="output"))
 
 
-class OutputFieldMissing(TeamRule):
+class OutputInvalid(ShapeRule):
     code = "TC531"
-    name = "team-output-field-missing"
+    name = "team-output-invalid"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An output lacks a required field, or the field is blank or has the wrong type."
-    why = "The next dispatch is decided from these fields; a missing gate is neither open nor closed."
-    describes = (
-        *((shape, keyword) for keyword in ("required", "type", "pattern") for shape in _SHAPES),
-        ("Artifacts", "type", "artifacts"),
-        *((shape, keyword) for shape in ("OutputStatus", "AgentName") for keyword in ("type", "enum")),
-    )
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        value = violation.value
-        if violation.keyword in ("pattern", "enum") and is_text(value):
-            if violation.member != "recommended_task_id" or value == SAME:
-                return None
-            return Description(f"{shown(value)} is not a task id; use an id such as T-001, or meta")
-        return Description(field_problem(violation))
+    summary = "A field of an output is missing, unknown, blank, or of another type or form."
+    why = "The next dispatch is decided from these fields; what can't be read is lost."
+    fix = "Replace `same` and the name of a role file with what they stand for, wrap a single string in a list."
+    fix_safety = "safe"
+    kind = TeamKind.OUTPUT
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
+        self._team_output_field_missing(document, report)
+        self._output_task_same(document, report)
+        self._output_artifact_type(document, report)
+        self._output_artifact_unknown(document, report)
+        self._research_options(document, report)
+
+    def _team_output_field_missing(self, document: OutputDocument, report: Report) -> None:
         report_blanks(document.model.gates, ("security_concerns",), report)
+
+    def _output_task_same(self, document: OutputDocument, report: Report) -> None:
+        if document.model.next.recommended_task_id != SAME:
+            return
+        at, known = "/next/recommended_task_id", document.exchange
+        fix = safe(f"replace with {known.task}", Replace(at, known.task)) if known else None
+        report(
+            at,
+            f"recommended_task_id is 'same'; write {known.task if known else 'the id of the task'} instead",
+            fix=fix,
+            severity=Severity.WARNING,
+        )
+
+    def _output_artifact_type(self, document: OutputDocument, report: Report) -> None:
+        artifacts = document.model.artifacts
+        path = artifacts.design_spec_file
+        if path is not None and session_parts(path) is None and "design_spec_file" in known_artifacts(document.agent):
+            report(artifacts.at("design_spec_file"), _NO_SESSION_PATH.format(shown(path)))
+        for name, value in artifacts.raw.items():
+            if name in known_artifacts(document.agent):
+                for pointer, message in type_problems(name, value):
+                    message = message if f"'{name}'" in message else f"'{name}': {message}"
+                    report(artifacts.at(name) + pointer, message)
+
+    def _output_artifact_unknown(self, document: OutputDocument, report: Report) -> None:
+        known = known_artifacts(document.agent)
+        artifacts = document.model.artifacts
+        for name in artifacts.raw:
+            if name not in known:
+                report(
+                    artifacts.at(name),
+                    f"unknown artifact {shown(name)}; no agent reads it",
+                    on_name=True,
+                    severity=Severity.INFO,
+                )
+
+    def _research_options(self, document: OutputDocument, report: Report) -> None:
+        options = document.model.artifacts.options if document.agent is A.RESEARCHER else ()
+        recommended = [option.id or option.index for option in options if option.recommended]
+        if len(recommended) > 1:
+            names = listed(map(shown, recommended))
+            report("/artifacts/options", f"more than one option is recommended: {names}", severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_output(artifacts=samples.coded())
@@ -138,29 +177,55 @@ class OutputFieldMissing(TeamRule):
             good,
             path=samples.exchange("Coder", side="output"),
         )
-
-
-class OutputStatusUnknown(TeamRule):
-    code = "TC532"
-    name = "team-output-status-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The status of an output is not one of the five known values."
-    why = "This value alone decides what happens next."
-    describes = (("OutputStatus", "enum"),)
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        status = violation.value
-        if not is_text(status):
-            return None
-        return Description(f"unknown output status {shown(status)}{suggestion(status, words(OutputStatus))}")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(
             samples.agent_output("DONE", samples.coded()),
             samples.agent_output("OK", samples.coded()),
             path=samples.exchange("Coder", side="output"),
         )
+
+        def output(agent: str) -> dict[str, Any]:
+            following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The goal is unclear."}
+            return samples.agent_output(artifacts=samples.coded(), next=following)
+
+        good = output("SpecAgent")
+        yield Example(output("spec-agent"), good, good, path=samples.exchange("Coder", side="output"))
+        yield Example(output("Tester"), good, path=samples.exchange("Coder", side="output"))
+
+        def output(task: str) -> dict[str, Any]:
+            following = {"recommended_agent": "Reviewer", "recommended_task_id": task, "reason": "It is done."}
+            return samples.agent_output(artifacts=samples.coded(), next=following)
+
+        good = output("T-001")
+        yield Example(output("same"), good, good, path=samples.exchange("Coder", side="output"))
+        good = samples.agent_output(artifacts=samples.coded(notes=["x"]))
+        bad = samples.agent_output(artifacts=samples.coded(notes="x"))
+        yield Example(bad, good, good, path=samples.exchange("Coder", side="output"))
+        comment = {
+            "severity": "high",
+            "category": "Logic",
+            "file": "a.js",
+            "line": "1",
+            "message": "m",
+            "suggested_fix": "f",
+        }
+        review = {"review_comments": [{**comment, "severity": "minor"}]}
+        yield Example(
+            samples.agent_output("BLOCKED", {"review_comments": [comment]}),
+            samples.agent_output("BLOCKED", review),
+            path=samples.exchange("Reviewer", side="output"),
+        )
+        yield Example(
+            samples.agent_output(artifacts=samples.coded(extras=[])),
+            samples.agent_output(artifacts=samples.coded(patch_summary="One form.")),
+            path=samples.exchange("Coder", side="output"),
+        )
+        option = {"id": "OPT-1", "label": "Sessions", "pros": [], "cons": [], "effort": "low", "recommended": True}
+        owed: dict[str, Any] = {"files_to_create_or_update": [], "notes": []}
+        path = samples.exchange("Researcher", "meta", "output")
+        good = samples.agent_output("OK", {**owed, "options": [option]})
+        yield Example(samples.agent_output("OK", {**owed, "options": [{"id": "A"}]}), good, path=path)
+        both = {**owed, "options": [option, {**option, "id": "OPT-2"}]}
+        yield Example(samples.agent_output("OK", both), good, path=path)
 
 
 class OutputStatusNotForRole(TeamRule):
@@ -184,64 +249,6 @@ class OutputStatusNotForRole(TeamRule):
             samples.agent_output("BLOCKED", samples.coded()),
             path=samples.exchange("Coder", side="output"),
         )
-
-
-class OutputAgentName(TeamRule):
-    code = "TC534"
-    name = "output-agent-name"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The recommended agent does not exist."
-    why = "JSON documents use the agent names of the contract; the name of a role file starts no agent."
-    fix = "Replace the name of a role file with the agent name."
-    fix_safety = "safe"
-    describes = (("AgentName", "enum"),)
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        name, at = violation.value, violation.pointer
-        if not is_text(name):
-            return None
-        meant = next((agent for agent in AgentName if name.casefold() in (agent.file_name, agent.value.lower())), None)
-        fix = safe(f"replace with {meant.value}", Replace(at, meant.value)) if meant else None
-        near = f"; did you mean '{meant.value}'?" if meant else suggestion(name, words(AgentName))
-        return Description(f"unknown agent {shown(name)}{near}", fix)
-
-    def examples(self) -> Iterator[Example]:
-        def output(agent: str) -> dict[str, Any]:
-            following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The goal is unclear."}
-            return samples.agent_output(artifacts=samples.coded(), next=following)
-
-        good = output("SpecAgent")
-        yield Example(output("spec-agent"), good, good, path=samples.exchange("Coder", side="output"))
-        yield Example(output("Tester"), good, path=samples.exchange("Coder", side="output"))
-
-
-class OutputTaskSame(TeamRule):
-    code = "TC535"
-    name = "output-task-same"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "The recommended task is `same`."
-    why = "The contract requires the id; `same` must be looked up in an input that may no longer exist."
-    fix = "Replace it with the id of the task that the exchange is about."
-    fix_safety = "safe"
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        if document.model.next.recommended_task_id != SAME:
-            return
-        at, known = "/next/recommended_task_id", document.exchange
-        fix = safe(f"replace with {known.task}", Replace(at, known.task)) if known else None
-        report(
-            at, f"recommended_task_id is 'same'; write {known.task if known else 'the id of the task'} instead", fix=fix
-        )
-
-    def examples(self) -> Iterator[Example]:
-        def output(task: str) -> dict[str, Any]:
-            following = {"recommended_agent": "Reviewer", "recommended_task_id": task, "reason": "It is done."}
-            return samples.agent_output(artifacts=samples.coded(), next=following)
-
-        good = output("T-001")
-        yield Example(output("same"), good, good, path=samples.exchange("Coder", side="output"))
 
 
 class OutputSummaryLength(TeamRule):
@@ -281,107 +288,7 @@ def sentence_count(text: str) -> int:
     return len(ends) + (1 if is_text(rest) else 0)
 
 
-def _known_keys(document: OutputDocument) -> tuple[str, ...]:
-    """The artifacts that an output may have; those of any role if its agent is unknown."""
-    return (*UNIVERSAL_KEYS, *(ROLE_KEYS if document.agent is None else ROLES[document.agent].keys))
-
-
 _NO_SESSION_PATH = "'design_spec_file' must be null or a path such as .agents-work/<session>/…, not {}"
-
-
-def _wrong(name: str, violation: Violation) -> str:
-    """The problem of an artifact as a whole."""
-    value = violation.value
-    if name == "design_spec_file":
-        return _NO_SESSION_PATH.format(shown(value))
-    if violation.shape == "Level":
-        return f"'{name}': unknown {name} {shown(value)}{suggestion(value, words(Level))}"
-    kinds = {"array": "a list", "object": "an object", "string": "a string or null"}
-    kind = "a list of strings" if name in LIST_KEYS else kinds[violation.expected[0]]
-    return f"'{name}' must be {kind}, not {type_name(value)}"
-
-
-def _wrong_part(name: str, violation: Violation, *, is_element: bool) -> str:
-    """The problem of an element of an artifact, or of a member of one."""
-    value, member = violation.value, violation.member
-    if violation.shape == "TestResults":
-        expected = "a string" if violation.expected == ("string",) else "a number of tests"
-        text = type_name(value) if member == "output" else shown(value)
-        return f"'{name}': '{member}' must be {expected}, not {text}"
-    if is_element:
-        expected = "strings" if name in LIST_KEYS else "strings or objects"
-        return f"'{name}' must contain {expected}, not {type_name(value)}"
-    if member in ("severity", "category"):
-        return f"'{name}': unknown {member} {shown(value)}{suggestion(value, violation.schema['enum'])}"
-    return f"'{name}': '{member}' must be a string, not {type_name(value)}"
-
-
-class OutputArtifactType(TeamRule):
-    code = "TC537"
-    name = "output-artifact-type"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "An artifact has the wrong type or shape."
-    why = "Later agents and reports iterate over these lists; values of another type or shape are lost."
-    fix = "Wrap a single string in a list."
-    fix_safety = "safe"
-
-    describes = tuple(
-        (shape,)
-        for shape in (
-            "Artifacts",
-            "ReviewComment",
-            "ReviewSeverity",
-            "ReviewCategory",
-            "SecurityFinding",
-            "FindingSeverity",
-            "FindingCategory",
-            "TestResults",
-            "Level",
-        )
-    )
-
-    def describe(self, violation: Violation, document: OutputDocument) -> Description | None:
-        _, _, name, *below = violation.pointer.split("/")
-        if name not in _known_keys(document) or violation.keyword == "pattern":
-            return None
-        if not below:
-            at, value = violation.pointer, violation.value
-            wraps = is_text(value) and name in (*LIST_KEYS, "review_comments", "findings")
-            return Description(
-                _wrong(name, violation), safe("wrap it in a list", Replace(at, [value])) if wraps else None
-            )
-        return Description(_wrong_part(name, violation, is_element=len(below) == 1))
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        artifacts = document.model.artifacts
-        path = artifacts.design_spec_file
-        if path is not None and session_parts(path) is None and "design_spec_file" in _known_keys(document):
-            report(artifacts.at("design_spec_file"), _NO_SESSION_PATH.format(shown(path)))
-        for name, value in artifacts.raw.items():
-            if name in _known_keys(document):
-                for pointer, message in type_problems(name, value):
-                    message = message if f"'{name}'" in message else f"'{name}': {message}"
-                    report(artifacts.at(name) + pointer, message)
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.agent_output(artifacts=samples.coded(notes=["x"]))
-        bad = samples.agent_output(artifacts=samples.coded(notes="x"))
-        yield Example(bad, good, good, path=samples.exchange("Coder", side="output"))
-        comment = {
-            "severity": "high",
-            "category": "Logic",
-            "file": "a.js",
-            "line": "1",
-            "message": "m",
-            "suggested_fix": "f",
-        }
-        review = {"review_comments": [{**comment, "severity": "minor"}]}
-        yield Example(
-            samples.agent_output("BLOCKED", {"review_comments": [comment]}),
-            samples.agent_output("BLOCKED", review),
-            path=samples.exchange("Reviewer", side="output"),
-        )
 
 
 class OutputArtifactMissing(TeamRule):
@@ -404,29 +311,6 @@ class OutputArtifactMissing(TeamRule):
         yield Example(
             samples.agent_output(artifacts=samples.coded(files_changed=...)),
             samples.agent_output(artifacts=samples.coded()),
-            path=samples.exchange("Coder", side="output"),
-        )
-
-
-class OutputArtifactUnknown(TeamRule):
-    code = "TC539"
-    name = "output-artifact-unknown"
-    severity = Severity.INFO
-    origin = DECIDED
-    summary = "An artifact is neither common to all agents nor specific to the role."
-    why = "No agent reads it."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        known = _known_keys(document)
-        artifacts = document.model.artifacts
-        for name in artifacts.raw:
-            if name not in known:
-                report(artifacts.at(name), f"unknown artifact {shown(name)}; no agent reads it", on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.agent_output(artifacts=samples.coded(extras=[])),
-            samples.agent_output(artifacts=samples.coded(patch_summary="One form.")),
             path=samples.exchange("Coder", side="output"),
         )
 
@@ -457,22 +341,36 @@ class BlockedWithoutDetail(TeamRule):
         )
 
 
-class DoneClaimContradiction(TeamRule):
+class GatesContradictStatus(TeamRule):
     code = "TC541"
-    name = "done-claim-contradiction"
+    name = "gates-contradict-status"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "An agent claims that the definition of done is met, but its status is not `OK`."
-    why = "One of the two is wrong, so the work is either repeated or released by mistake."
+    summary = "The gates of an output contradict its status: done but not OK, or a Coder that waives its review."
+    why = "The Orchestrator reads both, and one of them is wrong."
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
+        self._done_claim_contradiction(document, report)
+        self._coder_skips_review(document, report)
+
+    def _done_claim_contradiction(self, document: OutputDocument, report: Report) -> None:
         status = document.model.status
         if document.model.gates.meets_definition_of_done and status not in (None, "OK"):
             report("/gates/meets_definition_of_done", f"the status is {status}, but meets_definition_of_done is true")
+
+    def _coder_skips_review(self, document: OutputDocument, report: Report) -> None:
+        waived = document.model.gates.needs_review is False
+        if document.agent is A.CODER and document.model.status == "OK" and waived:
+            report("/gates/needs_review", "a Coder that reports OK can't set needs_review to false")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
             samples.agent_output("FAIL", gates={"meets_definition_of_done": True}),
             samples.agent_output("FAIL"),
+            path=samples.exchange("Coder", side="output"),
+        )
+        yield Example(
+            samples.agent_output(artifacts=samples.coded(), gates={"needs_review": False}),
+            samples.agent_output(artifacts=samples.coded()),
             path=samples.exchange("Coder", side="output"),
         )

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.documents.nodes import numbered
-from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.rules.describing import Description
-from workrail_lint.systems.team.model.documents import ReviewComment
+from workrail_lint.systems.team.model.documents import ReviewComment, SecurityFinding
 from workrail_lint.systems.team.roles import ROLES, WRITTEN_KEYS, may_write, review_verdict
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import FIXED, OutputDocument, Report, TeamRule
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     FindingSeverity,
-    Level,
     OutputStatus,
+    ProjectType,
     is_text,
     line_count,
-    words,
 )
-from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
+from workrail_lint.systems.team.wording import shown
 
 A = AgentName
 _LINES = 80
+# "medium: tokens are logged", "[HIGH] …", "critical - …"
+_LEVEL = re.compile(r"\W*(low|medium|high|critical)\b(?=\s*[^\w\s])", re.IGNORECASE)
+_WITHOUT_PAGES = (ProjectType.CLI, ProjectType.LIB)
+_WEB_TOPIC = re.compile(r"\b(?:XSS|CSRF|cross-site (?:scripting|request forgery)|tenant scoping)\b", re.IGNORECASE)
+_NOT_APPLICABLE = re.compile(r"\bN/A\b|\bnot applicable\b|\bskipped\b|\bdoes not apply\b", re.IGNORECASE)
 _DESIGN_KEYS = ("design_spec_inline", "design_spec_file")
-_OPTION_PROBLEMS = {
-    "id": "'id' must be OPT- and a number, such as OPT-1",
-    "label": "'label' must be a string",
-    "pros": "'pros' must be a list of strings",
-    "cons": "'cons' must be a list of strings",
-    "recommended": "'recommended' must be true or false",
-}
 
 
 def _comments(document: OutputDocument) -> list[ReviewComment]:
     """The review comments that are objects."""
     return [comment for comment in document.model.artifacts.review_comments if not isinstance(comment, str)]
+
+
+def finding_level(finding: str | SecurityFinding) -> FindingSeverity | None:
+    """Return how bad a finding of Security is; a string may begin with that. None if it does not say."""
+    if isinstance(finding, str):
+        begin = _LEVEL.match(finding)
+        return None if begin is None else FindingSeverity(begin[1].lower())
+    return None if finding.severity is None else FindingSeverity(finding.severity)
 
 
 def _finding(severity: str = "medium") -> dict[str, Any]:
@@ -52,27 +56,74 @@ def _finding(severity: str = "medium") -> dict[str, Any]:
     }
 
 
-class SecurityStatusMismatch(TeamRule):
+class StatusContradictsResults(TeamRule):
     code = "TC542"
-    name = "security-status-mismatch"
+    name = "status-contradicts-results"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The status of Security does not match its findings."
-    why = "A medium finding needs a decision by the user and a high one stops the work; with `OK` both are released."
+    summary = "The status of Security, Reviewer or QA does not match its findings, comments, verdict or test results."
+    why = "`OK` completes the task, so the finding, the comment or the failing test is never acted on."
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
+        self._security_status_mismatch(document, report)
+        self._review_status_mismatch(document, report)
+        self._review_verdict_mismatch(document, report)
+        self._qa_failures_ignored(document, report)
+
+    def _security_status_mismatch(self, document: OutputDocument, report: Report) -> None:
         status = document.model.status
         if document.agent is not A.SECURITY or status is None:
             return
-        findings = [item for item in document.model.artifacts.findings if not isinstance(item, str)]
-        levels = [FindingSeverity(item.severity) for item in findings if item.severity is not None]
-        worst = max(levels, key=lambda level: level.rank, default=FindingSeverity.LOW)
+        levels = [finding_level(item) for item in document.model.artifacts.findings]
+        known = [level for level in levels if level is not None]
+        worst = max(known, key=lambda level: level.rank, default=FindingSeverity.LOW)
         if worst.rank >= FindingSeverity.HIGH.rank and status not in ("BLOCKED", "FAIL"):
             report("/status", f"a {worst.value} finding requires the status BLOCKED, not {status}")
         elif worst is FindingSeverity.MEDIUM and status == OutputStatus.OK:
             report("/status", "a medium finding requires the status NEEDS_DECISION, not OK")
-        elif status == OutputStatus.NEEDS_DECISION and FindingSeverity.MEDIUM not in levels:
+        elif status == OutputStatus.NEEDS_DECISION and FindingSeverity.MEDIUM not in levels and None not in levels:
             report("/status", "NEEDS_DECISION requires a medium finding; without one the status must be OK")
+
+    def _review_status_mismatch(self, document: OutputDocument, report: Report) -> None:
+        if document.agent is not A.REVIEWER or document.model.status != "OK":
+            return
+        for comment in _comments(document):
+            is_blocker = comment.severity == "blocker"
+            if is_blocker or (comment.severity == "major" and comment.category == "Security"):
+                kind = "a blocker" if is_blocker else "a major security issue"
+                report(comment.pointer, f"comment {comment.index} is {kind}, but the status is OK")
+
+    def _review_verdict_mismatch(self, document: OutputDocument, report: Report) -> None:
+        status, comments = document.model.status, _comments(document)
+        if document.agent is not A.REVIEWER or status is None:
+            return
+        verdict = review_verdict(document.model.summary)
+        if verdict == "NEEDS FIXES" and status == "OK":
+            report("/status", "the verdict is NEEDS FIXES, but the status is OK", severity=Severity.WARNING)
+        if verdict.startswith("PASS") and status == "BLOCKED":
+            report("/status", f"the verdict is {verdict}, but the status is BLOCKED", severity=Severity.WARNING)
+        if verdict == "PASS WITH NOTES" and not any(comment.severity in ("nit", "minor") for comment in comments):
+            report(
+                "/summary",
+                f"the verdict is {verdict} and the status {status}, but no comment is nit or minor",
+                severity=Severity.WARNING,
+            )
+        result = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
+        for comment in comments:
+            if comment.severity == "major" and comment.category != "Security" and status == "OK":
+                report(
+                    comment.pointer,
+                    f"comment {comment.index} is major, which contradicts {result}",
+                    severity=Severity.WARNING,
+                )
+
+    def _qa_failures_ignored(self, document: OutputDocument, report: Report) -> None:
+        results = document.model.artifacts.test_results
+        if document.agent is not A.QA or document.model.status != "OK" or results is None:
+            return
+        failed = results.failed or 0
+        if failed > 0:
+            report(results.at("failed"), f"{failed} test{'s' * (failed > 1)} failed, but the status is OK")
 
     def examples(self) -> Iterator[Example]:
         path = samples.exchange("Security", side="output")
@@ -82,6 +133,25 @@ class SecurityStatusMismatch(TeamRule):
         yield Example(samples.agent_output("NEEDS_DECISION", high), samples.agent_output("BLOCKED", high), path=path)
         none: dict[str, Any] = {"findings": [], "notes": []}
         yield Example(samples.agent_output("NEEDS_DECISION", none), samples.agent_output("OK", none), path=path)
+        comment = _comment("major", "Security")
+        yield Example(
+            _reviewed("OK", "Verdict: PASS.", comment),
+            _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", comment),
+            path=samples.exchange("Reviewer", side="output"),
+        )
+        path = samples.exchange("Reviewer", side="output")
+        good = _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", _comment("major"))
+        yield Example(_reviewed("OK", "Verdict: NEEDS FIXES."), good, path=path)
+        yield Example(
+            _reviewed("OK", "PASS WITH NOTES."), _reviewed("OK", "PASS WITH NOTES.", _comment("nit")), path=path
+        )
+
+        def output(failed: int) -> dict[str, Any]:
+            results = {"passed": 7, "failed": failed, "skipped": 0, "output": "see the log"}
+            owed: dict[str, Any] = {"tests_added_or_updated": [], "commands_to_run": [], "notes": []}
+            return samples.agent_output("OK", {**owed, "test_results": results})
+
+        yield Example(output(2), output(0), path=samples.exchange("QA", side="output"))
 
 
 def _comment(severity: str, category: str = "Logic") -> dict[str, Any]:
@@ -99,109 +169,49 @@ def _reviewed(status: str, summary: str, *comments: dict[str, Any]) -> dict[str,
     return samples.agent_output(status, {"review_comments": list(comments)}, summary=summary)
 
 
-class ReviewStatusMismatch(TeamRule):
-    code = "TC543"
-    name = "review-status-mismatch"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A review reports `OK` despite a blocker comment or a major security comment."
-    why = "`OK` completes the task, so the comment is never acted on."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        if document.agent is not A.REVIEWER or document.model.status != "OK":
-            return
-        for comment in _comments(document):
-            is_blocker = comment.severity == "blocker"
-            if is_blocker or (comment.severity == "major" and comment.category == "Security"):
-                kind = "a blocker" if is_blocker else "a major security issue"
-                report(comment.pointer, f"comment {comment.index} is {kind}, but the status is OK")
-
-    def examples(self) -> Iterator[Example]:
-        comment = _comment("major", "Security")
-        yield Example(
-            _reviewed("OK", "Verdict: PASS.", comment),
-            _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", comment),
-            path=samples.exchange("Reviewer", side="output"),
-        )
-
-
-class ReviewVerdictMismatch(TeamRule):
-    code = "TC544"
-    name = "review-verdict-mismatch"
+class TopicNotForProject(TeamRule):
+    code = "TC550"
+    name = "topic-not-for-project"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "The verdict in a review's summary, its status and its comments contradict each other."
-    why = "People read the verdict and tools read the status, so the two act on different results."
+    summary = "A review of a `cli` or `lib` project reports XSS, CSRF, tenant scoping or templates."
+    why = (
+        "Agents must skip what does not apply to the project type; either the finding is beside the point, or the "
+        "project type is wrong and every other check was chosen by it."
+    )
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
-        status, comments = document.model.status, _comments(document)
-        if document.agent is not A.REVIEWER or status is None:
+        if document.agent not in (A.SECURITY, A.REVIEWER, A.QA) or document.project_type not in _WITHOUT_PAGES:
             return
-        verdict = review_verdict(document.model.summary)
-        if verdict == "NEEDS FIXES" and status == "OK":
-            report("/status", "the verdict is NEEDS FIXES, but the status is OK")
-        if verdict.startswith("PASS") and status == "BLOCKED":
-            report("/status", f"the verdict is {verdict}, but the status is BLOCKED")
-        if verdict == "PASS WITH NOTES" and not any(comment.severity in ("nit", "minor") for comment in comments):
-            report("/summary", f"the verdict is {verdict} and the status {status}, but no comment is nit or minor")
-        result = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
-        for comment in comments:
-            if comment.severity == "major" and comment.category != "Security" and status == "OK":
-                report(comment.pointer, f"comment {comment.index} is major, which contradicts {result}")
+        artifacts, who = document.model.artifacts, document.agent.value
+        for name in ("findings", "review_comments"):
+            for index, entry in numbered(getattr(artifacts, name)):
+                topic = _web_topic(entry)
+                if topic:
+                    kind = document.project_type.value
+                    message = f"{who} reports {topic}, which does not apply to a {kind} project"
+                    report(artifacts.at(name, index), f"{message}; drop the finding, or correct project_type")
 
     def examples(self) -> Iterator[Example]:
-        path = samples.exchange("Reviewer", side="output")
-        good = _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", _comment("major"))
-        yield Example(_reviewed("OK", "Verdict: NEEDS FIXES."), good, path=path)
-        yield Example(
-            _reviewed("OK", "PASS WITH NOTES."), _reviewed("OK", "PASS WITH NOTES.", _comment("nit")), path=path
-        )
+        path = samples.exchange("Security", side="output")
+        given = {path.replace(".output.", ".input."): samples.agent_input(project_type="cli")}
+        bad = samples.agent_output("NEEDS_DECISION", {"findings": [_finding() | {"category": "XSS"}], "notes": []})
+        good = samples.agent_output("NEEDS_DECISION", {"findings": [_finding()], "notes": []})
+        yield Example(bad, good, path=path, files=given)
 
 
-class QaFailuresIgnored(TeamRule):
-    code = "TC545"
-    name = "qa-failures-ignored"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "QA reports `OK` although tests failed."
-    why = "`OK` completes the task with failing tests."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        results = document.model.artifacts.test_results
-        if document.agent is not A.QA or document.model.status != "OK" or results is None:
-            return
-        failed = results.failed or 0
-        if failed > 0:
-            report(results.at("failed"), f"{failed} test{'s' * (failed > 1)} failed, but the status is OK")
-
-    def examples(self) -> Iterator[Example]:
-        def output(failed: int) -> dict[str, Any]:
-            results = {"passed": 7, "failed": failed, "skipped": 0, "output": "see the log"}
-            owed: dict[str, Any] = {"tests_added_or_updated": [], "commands_to_run": [], "notes": []}
-            return samples.agent_output("OK", {**owed, "test_results": results})
-
-        yield Example(output(2), output(0), path=samples.exchange("QA", side="output"))
-
-
-class CoderSkipsReview(TeamRule):
-    code = "TC546"
-    name = "coder-skips-review"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "A Coder reports that its work needs no review."
-    why = "Every implemented task is reviewed; a Coder can't waive the review of its work."
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        waived = document.model.gates.needs_review is False
-        if document.agent is A.CODER and document.model.status == "OK" and waived:
-            report("/gates/needs_review", "a Coder that reports OK can't set needs_review to false")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.agent_output(artifacts=samples.coded(), gates={"needs_review": False}),
-            samples.agent_output(artifacts=samples.coded()),
-            path=samples.exchange("Coder", side="output"),
-        )
+def _web_topic(entry: str | SecurityFinding | ReviewComment) -> str:
+    """Return the topic of web pages that a finding or comment is about, if any."""
+    if isinstance(entry, str):
+        texts = [entry]
+    elif isinstance(entry, ReviewComment):
+        texts = [entry.message or ""]
+    elif entry.category == "XSS":
+        return "XSS"
+    else:
+        texts = [entry.description or ""]
+    topic = None if _NOT_APPLICABLE.search(texts[0]) else _WEB_TOPIC.search(texts[0])
+    return "" if topic is None else topic[0]
 
 
 class DesignSpecDelivery(TeamRule):
@@ -218,7 +228,8 @@ class DesignSpecDelivery(TeamRule):
         artifacts = document.model.artifacts
         inline = artifacts.design_spec_inline
         is_wrong = any(name in artifacts and not artifacts.has(name) for name in _DESIGN_KEYS)
-        if not is_text(inline) and artifacts.design_spec_file is None and not is_wrong:
+        is_listed = any("/design-specs/" in path for path in artifacts.files_to_create_or_update)
+        if not is_text(inline) and artifacts.design_spec_file is None and not is_wrong and not is_listed:
             report(
                 "/artifacts" if "artifacts" in document.model else "",
                 "the output has neither design_spec_inline nor design_spec_file",
@@ -237,51 +248,6 @@ class DesignSpecDelivery(TeamRule):
             samples.agent_output("OK", file),
             path=samples.exchange("Designer", "meta", "output"),
         )
-
-
-class ResearchOptions(TeamRule):
-    code = "TC548"
-    name = "research-options"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A research option has the wrong shape, or more than one option is recommended."
-    why = "Options are compared field by field; an option without an effort or with a free-form id can't be compared."
-
-    describes = (("ResearchOption",), *(("Level", keyword, "effort") for keyword in ("type", "enum")))
-
-    def describe(self, violation: Violation, document: OutputDocument) -> Description | None:
-        if document.agent is not A.RESEARCHER:
-            return None
-        _, _, _, index, *_ = violation.pointer.split("/")
-        option = document.value["artifacts"]["options"][int(index)]
-        member = violation.member
-        if member == "options":
-            return Description(f"option {index} must be an object, not {type_name(option)}")
-        effort = option.get(member)
-        problem = (
-            f"unknown effort {shown(effort)}{suggestion(effort, words(Level))}"
-            if member == "effort"
-            else _OPTION_PROBLEMS[member]
-        )
-        at = f"/artifacts/options/{index}"
-        label = shown(option.get("id", int(index)))
-        return Description(f"option {label}: {problem}", pointer=f"{at}/{member}" if member in option else at)
-
-    def check_output(self, document: OutputDocument, report: Report) -> None:
-        options = document.model.artifacts.options if document.agent is A.RESEARCHER else ()
-        recommended = [option.id or option.index for option in options if option.recommended]
-        if len(recommended) > 1:
-            names = listed(map(shown, recommended))
-            report("/artifacts/options", f"more than one option is recommended: {names}", severity=Severity.WARNING)
-
-    def examples(self) -> Iterator[Example]:
-        option = {"id": "OPT-1", "label": "Sessions", "pros": [], "cons": [], "effort": "low", "recommended": True}
-        owed: dict[str, Any] = {"files_to_create_or_update": [], "notes": []}
-        path = samples.exchange("Researcher", "meta", "output")
-        good = samples.agent_output("OK", {**owed, "options": [option]})
-        yield Example(samples.agent_output("OK", {**owed, "options": [{"id": "A"}]}), good, path=path)
-        both = {**owed, "options": [option, {**option, "id": "OPT-2"}]}
-        yield Example(samples.agent_output("OK", both), good, path=path)
 
 
 class WriteOutsideRole(TeamRule):

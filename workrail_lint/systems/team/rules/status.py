@@ -9,24 +9,34 @@ from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
-from workrail_lint.systems.team.model.documents import SessionStatus
+from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, StatusDocument, TeamRule
-from workrail_lint.systems.team.state_machine import CORRECTORS, LIMITS, is_at_or_past
+from workrail_lint.systems.team.rules.base import (
+    DECIDED,
+    FIXED,
+    Document,
+    Report,
+    StatusDocument,
+    TeamRule,
+)
+from workrail_lint.systems.team.rules.shapes import ShapeRule
+from workrail_lint.systems.team.state_machine import (
+    CORRECTORS,
+    is_at_or_past,
+)
 from workrail_lint.systems.team.vocabulary import (
     TASK_STATE_KEYS,
     BlockerSlug,
-    CiStatus,
-    CorrectionStatus,
-    FixLoop,
     WorkflowState,
+    is_decision_id,
     is_member,
     is_session_name,
     is_text,
     moment,
     words,
 )
-from workrail_lint.systems.team.wording import field_problem, listed, shown, suggestion, type_name
+from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
 
 GATE = "/gate_tracking/APPROVE_DESIGN"
 
@@ -49,31 +59,134 @@ def timestamps(status: SessionStatus) -> Iterator[tuple[str, str]]:
             yield decision.at("resolved_at"), decision.resolved_at
 
 
+_MEMBERS = (
+    "decision_id",
+    "question",
+    "status",
+    "answer",
+    "asked_at",
+    "resolved_at",
+    "state_context",
+    "resolution_reason",
+)
+_NULLABLE = ("answer", "resolved_at", "resolution_reason")
 _ALWAYS = ("current_state", "session", "assumptions", "known_issues", "user_decisions", "last_update")
 _LISTS = ("assumptions", "known_issues", "user_decisions")
 
 
-class StatusFieldMissing(TeamRule):
+class StatusInvalid(ShapeRule):
     code = "TC101"
-    name = "status-field-missing"
+    name = "status-invalid"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "`status.json` lacks a field that its state requires; `retry_counts` is a warning."
-    why = "A resumed session relies on this file alone; without its state, session or decisions it cannot continue."
-    fix = "Add an empty list for `assumptions`, `known_issues` and `user_decisions`, and an empty `retry_counts`."
-    fix_safety = "safe"
+    summary = "A field of `status.json` is missing, unknown, blank, or of another type or form."
+    why = (
+        "A resumed session relies on this file alone; it cannot continue from a state, a decision or a count that "
+        "it can't read."
+    )
+    fix = "Add what is empty by default, correct a spelling (unsafe: treat a time without zone as UTC)."
+    fix_safety = "safe or unsafe"
+    kind = TeamKind.STATUS
+
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        is_key = violation.pointer.startswith("/retry_counts/")
+        # What must be there depends on the state, and a time or a name has more than a pattern; see below.
+        is_elsewhere = violation.keyword == "required" and violation.shape != "RuntimeFlags"
+        is_elsewhere = is_elsewhere or (violation.keyword == "pattern" and not is_key)
+        return None if is_elsewhere else super().describe(violation, document)
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
+        self._status_field_missing(document, report)
+        self._session_name_format(document, report)
+        self._session_slug_length(document, report)
+        self._timestamp_format(document, report)
+        self._timestamp_naive(document, report)
+        self._blocker_slug_unknown(document, report)
+
+    def _status_field_missing(self, document: StatusDocument, report: Report) -> None:
         status, state, back = document.model, document.model.current_state, document.model.returns_to
         where = f" in state {shown(state)}" if state is not None else ""
         needed = (*_ALWAYS, "last_ci_result") if is_at_or_past(state, WorkflowState.INTEGRATE, back) else _ALWAYS
         if "retry_counts" not in status and is_at_or_past(state, WorkflowState.DESIGN, back):
             text = f"'retry_counts' is missing{where}: a resumed session would count repairs from 0"
-            report("", text, severity=Severity.WARNING, fix=safe("add no counts", Insert("", "retry_counts", None, {})))
+            report("", text, fix=safe("add no counts", Insert("", "retry_counts", None, {})))
         for name in needed:
             if name not in status:
                 fix = safe("add an empty list", Insert("", name, None, [])) if name in _LISTS else None
                 report("", f"'{name}' is missing{where}", fix=fix)
+
+    def _session_name_format(self, document: StatusDocument, report: Report) -> None:
+        name = document.model.session
+        if document.model.has("session") and not is_session_name(name):
+            report(
+                "/session",
+                f"{shown(name)} is not a session name; use a date and 2 to 4 words, as in 2026-03-01_add-login",
+            )
+
+    def _session_slug_length(self, document: StatusDocument, report: Report) -> None:
+        name = document.model.session
+        if not is_session_name(name):
+            return
+        count = name[11:].count("-") + 1
+        if not 2 <= count <= 4:
+            report(
+                "/session",
+                f"{shown(name)} has {count} word{'s' * (count != 1)} after the date; use 2 to 4",
+                severity=Severity.WARNING,
+            )
+
+    def _timestamp_format(self, document: StatusDocument, report: Report) -> None:
+        for pointer, value in timestamps(document.model):
+            if moment(value) is None:
+                report(pointer, f"{pointer} must be a date-time such as 2026-03-01T10:00:00Z, not {shown(value)}")
+
+    def _timestamp_naive(self, document: StatusDocument, report: Report) -> None:
+        for pointer, value in timestamps(document.model):
+            time = moment(value)
+            if time is not None and not time.has_zone:
+                fix = unsafe("treat it as UTC", Replace(pointer, f"{value}Z"))
+                report(
+                    pointer, f"{pointer} is {shown(value)}, which has no time zone", fix=fix, severity=Severity.WARNING
+                )
+
+    def _blocker_slug_unknown(self, document: StatusDocument, report: Report) -> None:
+        blocker = document.model.blocker
+        if blocker is not None and not is_member(blocker, BlockerSlug):
+            report(
+                "/blocker",
+                f"unknown blocker {shown(blocker)}{suggestion(blocker, words(BlockerSlug))}",
+                severity=Severity.INFO,
+            )
+
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        self._decision_id_format(decision, document, report)
+        self._decision_field_missing(decision, document, report)
+        self._state_context_unknown(decision, document, report)
+
+    def _decision_id_format(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        ident = decision.decision_id
+        if decision.has("decision_id") and not is_decision_id(ident):
+            report(
+                decision.at("decision_id"),
+                f"{shown(ident)} is not a valid decision id; use UD-1, UD-APPROVE-DESIGN or UD-REVIEW-STRATEGY",
+            )
+
+    def _decision_field_missing(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        for name in _MEMBERS:
+            if name not in decision:
+                fix = safe("add it as null", Insert(decision.pointer, name, None, None)) if name in _NULLABLE else None
+                report(decision.pointer, f"'{name}' is missing from {decision.label}", fix=fix)
+        if decision.has("question") and not is_text(decision.question):
+            report(decision.at("question"), f"the question of {decision.label} is blank")
+
+    def _state_context_unknown(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        context = decision.state_context
+        # A gate allows exactly one value, which another rule checks.
+        if decision.has("state_context") and decision.gate is None and not is_member(context, WorkflowState):
+            report(
+                decision.at("state_context"),
+                f"unknown state {shown(context)}{suggestion(context, words(WorkflowState))}",
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.status(last_update=...), samples.status(), path=samples.STATUS)
@@ -83,137 +196,77 @@ class StatusFieldMissing(TeamRule):
         )
         uncounted = samples.status(retry_counts=...)
         yield Example(uncounted, samples.status(), {**uncounted, "retry_counts": {}}, path=samples.STATUS)
-
-
-class StatusStateUnknown(TeamRule):
-    code = "TC102"
-    name = "status-state-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`current_state` is not a workflow state."
-    why = "The state decides which agent is dispatched next; from an unknown state the session cannot continue."
-    fix = "Correct the spelling, if only case, `-` or `_` differ."
-    fix_safety = "safe"
-    describes = (("WorkflowState", "enum", "current_state"),)
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        state = violation.value
-        meant = state.upper().replace("-", "_")
-        is_spelling = is_member(meant, WorkflowState)
-        fix = safe(f"replace with {meant}", Replace("/current_state", meant)) if is_spelling else None
-        return Description(f"unknown state {shown(state)}{suggestion(state, words(WorkflowState))}", fix)
-
-    def examples(self) -> Iterator[Example]:
         yield Example(samples.status("IMPLEMENT"), samples.status("IMPLEMENT_LOOP"), path=samples.STATUS)
         good = samples.status("IMPLEMENT_LOOP")
         yield Example(samples.status("implement-loop"), good, good, path=samples.STATUS)
-
-
-class SessionNameFormat(TeamRule):
-    code = "TC103"
-    name = "session-name-format"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The session name is not an existing date, `_`, and words in kebab case."
-    why = "The name is also the session folder; every path in every document contains it."
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        name = document.model.session
-        if document.model.has("session") and not is_session_name(name):
-            report(
-                "/session",
-                f"{shown(name)} is not a session name; use a date and 2 to 4 words, as in 2026-03-01_add-login",
-            )
-
-    def examples(self) -> Iterator[Example]:
         for bad in ("2026-02-30_add-login", "add-login"):
             yield Example(samples.status(session=bad), samples.status(), path=samples.STATUS)
-
-
-class SessionSlugLength(TeamRule):
-    code = "TC104"
-    name = "session-slug-length"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "The session name has fewer than 2 or more than 4 words."
-    why = "One word says too little about the purpose of a session, and a sentence is too long for a name."
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        name = document.model.session
-        if not is_session_name(name):
-            return
-        count = name[11:].count("-") + 1
-        if not 2 <= count <= 4:
-            report("/session", f"{shown(name)} has {count} word{'s' * (count != 1)} after the date; use 2 to 4")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(samples.status(session="2026-03-01_login"), samples.status(), path=samples.STATUS)
-
-
-class StatusFieldType(TeamRule):
-    code = "TC105"
-    name = "status-field-type"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A field of `status.json` has the wrong JSON type."
-    why = (
-        "Agents append to lists and compare strings; a string in place of a list is overwritten or breaks the "
-        "next write."
-    )
-
-    describes = (
-        *((shape, "type") for shape in ("SessionStatus", "Decision", "RetryCounts")),
-        ("WorkflowState", "type", "current_state"),
-    )
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        if violation.expected == ("integer",):
-            return None  # a retry count
-        return Description(field_problem(violation))
-
-    def examples(self) -> Iterator[Example]:
         yield Example(samples.status(assumptions="none"), samples.status(), path=samples.STATUS)
         yield Example(samples.status("DESIGN", samples.decision(answer=True)), samples.status(), path=samples.STATUS)
-
-
-class TimestampFormat(TeamRule):
-    code = "TC106"
-    name = "timestamp-format"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A time is not an ISO 8601 date-time."
-    why = "Times show whether a correction was made and whether a file is stale; free text can't be compared."
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        for pointer, value in timestamps(document.model):
-            if moment(value) is None:
-                report(pointer, f"{pointer} must be a date-time such as 2026-03-01T10:00:00Z, not {shown(value)}")
-
-    def examples(self) -> Iterator[Example]:
         for bad in ("yesterday", "2026-02-30T10:00:00Z"):
             yield Example(samples.status(last_update=bad), samples.status(), path=samples.STATUS)
-
-
-class TimestampNaive(TeamRule):
-    code = "TC107"
-    name = "timestamp-naive"
-    severity = Severity.WARNING
-    origin = DECIDED
-    summary = "A time has no time zone."
-    why = "Two agents in two time zones would order the same events differently."
-    fix = "Add `Z`, which treats the time as UTC."
-    fix_safety = "unsafe"
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        for pointer, value in timestamps(document.model):
-            time = moment(value)
-            if time is not None and not time.has_zone:
-                fix = unsafe("treat it as UTC", Replace(pointer, f"{value}Z"))
-                report(pointer, f"{pointer} is {shown(value)}, which has no time zone", fix=fix)
-
-    def examples(self) -> Iterator[Example]:
         good = samples.status(last_update="2026-03-01T10:00:00Z")
         yield Example(samples.status(last_update="2026-03-01T10:00:00"), good, good, path=samples.STATUS)
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 4}}),
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 3}}),
+            path=samples.STATUS,
+        )
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_LINT": 1}}),
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_BUILD": 1}}),
+            path=samples.STATUS,
+        )
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", retry_counts={"task1": {}}),
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {}, "meta": {}}),
+            path=samples.STATUS,
+        )
+        good = {"copilot_instructions_exists": True, "copilot_checked_at": "2026-03-01T09:00:00Z"}
+        for bad in ({**good, "copilot_instructions_exists": "yes"}, {"copilot_instructions_exists": True}):
+            yield Example(samples.status(runtime_flags=bad), samples.status(runtime_flags=good), path=samples.STATUS)
+        yield Example(
+            samples.status(gate_tracking={"REVIEW_STRATEGY": {}}),
+            samples.status(gate_tracking={"APPROVE_DESIGN": {}}),
+            path=samples.STATUS,
+        )
+        yield Example(
+            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("done")),
+            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("completed")),
+            path=samples.STATUS,
+        )
+        good = samples.status("BLOCKED", blocker="agent_blocked")
+        yield Example(samples.status("BLOCKED", blocker="stuck"), good, path=samples.STATUS)
+        yield Example(
+            samples.status("INTEGRATE", last_ci_result="passing"),
+            samples.status("INTEGRATE", last_ci_result="green"),
+            path=samples.STATUS,
+        )
+        yield Example(
+            samples.status("DESIGN", samples.decision("UD-DEPLOY")),
+            samples.status("DESIGN", samples.decision("UD-1")),
+            path=samples.STATUS,
+        )
+        good = samples.status("DESIGN", samples.decision())
+        yield Example(samples.status("DESIGN", samples.decision(state_context=...)), good, path=samples.STATUS)
+        lacking = samples.decision(resolution_reason=...)
+        yield Example(
+            samples.status("DESIGN", lacking),
+            good,
+            samples.status("DESIGN", {**lacking, "resolution_reason": None}),
+            path=samples.STATUS,
+        )
+        yield Example(
+            samples.status("ASK_USER", samples.decision(answer=None, status="open")),
+            samples.status("ASK_USER", samples.decision(answer=None)),
+            path=samples.STATUS,
+        )
+        yield Example(
+            samples.status("DESIGN", samples.decision(state_context="CODING")),
+            samples.status("DESIGN", samples.decision()),
+            path=samples.STATUS,
+        )
 
 
 class StatusHoldsTaskState(TeamRule):
@@ -277,45 +330,6 @@ class BlockedWithoutReason(TeamRule):
         yield Example(samples.status("BLOCKED"), good, path=samples.STATUS)
 
 
-class BlockerSlugUnknown(TeamRule):
-    code = "TC119"
-    name = "blocker-slug-unknown"
-    severity = Severity.INFO
-    origin = DECIDED
-    summary = "`blocker` is not one of the known values."
-    why = "Tools react to the known values; any other value needs a person to read it."
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        blocker = document.model.blocker
-        if blocker is not None and not is_member(blocker, BlockerSlug):
-            report("/blocker", f"unknown blocker {shown(blocker)}{suggestion(blocker, words(BlockerSlug))}")
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.status("BLOCKED", blocker="agent_blocked")
-        yield Example(samples.status("BLOCKED", blocker="stuck"), good, path=samples.STATUS)
-
-
-class CiResultUnknown(TeamRule):
-    code = "TC120"
-    name = "ci-result-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`last_ci_result` is not `unknown`, `green` or `red`."
-    why = "The release waits for `green`; a similar word does not count."
-    describes = (("CiStatus", "enum", "last_ci_result"), ("CiStatus", "type", "last_ci_result"))
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        value = violation.value
-        return Description(f"unknown build result {shown(value)}{suggestion(value, words(CiStatus))}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("INTEGRATE", last_ci_result="passing"),
-            samples.status("INTEGRATE", last_ci_result="green"),
-            path=samples.STATUS,
-        )
-
-
 class ReleaseOnRed(TeamRule):
     code = "TC121"
     name = "release-on-red"
@@ -340,188 +354,18 @@ class ReleaseOnRed(TeamRule):
 _DISPATCH_MEMBERS = ("agent", "task_id", "at")
 
 
-class RetryCountRange(TeamRule):
-    code = "TC110"
-    name = "retry-count-range"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = f"A retry count is not an integer from 0 to {LIMITS.repairs}."
-    why = "After the third repair the user must be asked; a larger number means that this did not happen."
-
-    describes = tuple(("RetryCounts", keyword) for keyword in ("type", "minimum", "maximum"))
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        _, _, task, *loop = violation.pointer.split("/")
-        if not loop:
-            return None  # the counts of a task are no object
-        message = f"the {loop[0]} count of {task} must be 0 to {LIMITS.repairs}, not {shown(violation.value)}"
-        return Description(message)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 4}}),
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 3}}),
-            path=samples.STATUS,
-        )
-
-
-class RetryLoopUnknown(TeamRule):
-    code = "TC111"
-    name = "retry-loop-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A retry count belongs to an unknown repair loop."
-    why = "The count of an unknown loop is never read, so the real loop has no limit."
-    describes = (("RetryCounts", "additionalProperties"),)
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        loop = violation.member
-        return Description(f"unknown repair loop {shown(loop)}{suggestion(loop, words(FixLoop))}", on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_LINT": 1}}),
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_BUILD": 1}}),
-            path=samples.STATUS,
-        )
-
-
-class RetryKeyFormat(TeamRule):
-    code = "TC112"
-    name = "retry-key-format"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A key of `retry_counts` is neither a task id nor `meta`."
-    why = "The count can't be found by the id of its task."
-
-    describes = (("SessionStatus", "pattern"),)
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        if not violation.pointer.startswith("/retry_counts/"):
-            return None
-        return Description(f"{shown(violation.value)} is not a task id; use T-001 or meta", on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", retry_counts={"task1": {}}),
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {}, "meta": {}}),
-            path=samples.STATUS,
-        )
-
-
-class RuntimeFlagsShape(TeamRule):
-    code = "TC113"
-    name = "runtime-flags-shape"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`runtime_flags` lacks one of its two fields, or one of them has the wrong type."
-    why = "Every dispatch reads these flags first; a wrong flag makes agents skip the conventions of the project."
-    describes = (("RuntimeFlags", "required"), ("RuntimeFlags", "type"))
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        name, value = violation.member, violation.value
-        if violation.keyword == "required":
-            return Description(f"'{name}' is missing from runtime_flags")
-        if name == "runtime_flags":
-            return Description(f"runtime_flags must be an object, not {type_name(value)}")
-        expected = "true or false" if violation.expected == ("boolean",) else "a date-time"
-        return Description(f"'{name}' must be {expected}, not {type_name(value)}")
-
-    def examples(self) -> Iterator[Example]:
-        good = {"copilot_instructions_exists": True, "copilot_checked_at": "2026-03-01T09:00:00Z"}
-        for bad in ({**good, "copilot_instructions_exists": "yes"}, {"copilot_instructions_exists": True}):
-            yield Example(samples.status(runtime_flags=bad), samples.status(runtime_flags=good), path=samples.STATUS)
-
-
-class GateTrackingShape(TeamRule):
-    code = "TC114"
-    name = "gate-tracking-shape"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`gate_tracking` has an entry other than `APPROVE_DESIGN`, or has the wrong structure."
-    why = "It prevents the same correction from being sent twice; in another structure it prevents nothing."
-    describes = (
-        ("GateTracking", "type"),
-        ("GateTracking", "additionalProperties"),
-        ("DesignGate", "type"),
-        ("CorrectionDispatch", "type", "last_correction_dispatch"),
-    )
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        name, value = violation.member, violation.value
-        if violation.keyword == "additionalProperties":
-            return Description(f"unknown entry {shown(name)}; gate_tracking may only have APPROVE_DESIGN", on_name=True)
-        kind = "an object or null" if name == "last_correction_dispatch" else "an object"
-        return Description(f"{name} must be {kind}, not {type_name(value)}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status(gate_tracking={"REVIEW_STRATEGY": {}}),
-            samples.status(gate_tracking={"APPROVE_DESIGN": {}}),
-            path=samples.STATUS,
-        )
-
-
-class CorrectionStatusUnknown(TeamRule):
-    code = "TC115"
-    name = "correction-status-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`correction_status` is not one of the four known values."
-    why = "A resumed session relies on it alone to decide whether a correction must be sent or must not be sent again."
-    describes = (("CorrectionStatus", "enum"), ("CorrectionStatus", "type"))
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        value = violation.value
-        if value is None:
-            return None
-        return Description(f"unknown correction status {shown(value)}{suggestion(value, words(CorrectionStatus))}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("done")),
-            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("completed")),
-            path=samples.STATUS,
-        )
-
-
-class CorrectionDispatchMissing(TeamRule):
-    code = "TC116"
-    name = "correction-dispatch-missing"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A correction is dispatched or completed, but `last_correction_dispatch` is missing."
-    why = "Without the time of the dispatch a resumed session can't tell whether the artifact has changed since."
-
-    def check_status(self, document: StatusDocument, report: Report) -> None:
-        gate = document.model.design_gate
-        if gate is None or gate.correction_status not in ("dispatched", "completed"):
-            return
-        last = gate.last_correction_dispatch
-        is_unset = last is not None and all(last.raw.get(name) is None for name in _DISPATCH_MEMBERS)
-        if is_unset or gate.raw.get("last_correction_dispatch") is None:
-            message = f"the correction is {gate.correction_status}, but last_correction_dispatch is missing"
-            report(gate.at("correction_status"), message)
-
-    def examples(self) -> Iterator[Example]:
-        bad = samples.correction("dispatched", last_correction_dispatch=...)
-        yield Example(
-            samples.status("APPROVE_DESIGN", gate_tracking=bad),
-            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
-            path=samples.STATUS,
-        )
-
-
-class CorrectionDispatchPartial(TeamRule):
+class CorrectionDispatchRecord(TeamRule):
     code = "TC117"
-    name = "correction-dispatch-partial"
+    name = "correction-dispatch"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "`last_correction_dispatch` is incomplete, or names an agent or a task that makes no corrections."
-    why = (
-        "Corrections go to SpecAgent, Architect or Designer with the task `meta`; an incomplete record proves nothing."
+    summary = (
+        "`last_correction_dispatch` is missing, incomplete, or names an agent or a task that makes no corrections."
     )
-
+    why = (
+        "Without the time of the dispatch a resumed session can't tell whether the artifact has changed since; "
+        "corrections go to SpecAgent, Architect or Designer with the task `meta`."
+    )
     describes = (
         ("Corrector", "type"),
         ("Corrector", "enum"),
@@ -539,6 +383,10 @@ class CorrectionDispatchPartial(TeamRule):
         return Description(f"'at' must be a date-time, not {type_name(value)}")
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
+        self._correction_dispatch_partial(document, report)
+        self._correction_dispatch_missing(document, report)
+
+    def _correction_dispatch_partial(self, document: StatusDocument, report: Report) -> None:
         gate = document.model.design_gate
         last = gate.last_correction_dispatch if gate is not None else None
         if last is None:
@@ -549,12 +397,28 @@ class CorrectionDispatchPartial(TeamRule):
             message = f"{listed(map(shown, unset))} {'are' if len(unset) > 1 else 'is'} not set; set all three or none"
             report(at, message)
 
+    def _correction_dispatch_missing(self, document: StatusDocument, report: Report) -> None:
+        gate = document.model.design_gate
+        if gate is None or gate.correction_status not in ("dispatched", "completed"):
+            return
+        last = gate.last_correction_dispatch
+        is_unset = last is not None and all(last.raw.get(name) is None for name in _DISPATCH_MEMBERS)
+        if is_unset or gate.raw.get("last_correction_dispatch") is None:
+            message = f"the correction is {gate.correction_status}, but last_correction_dispatch is missing"
+            report(gate.at("correction_status"), message)
+
     def examples(self) -> Iterator[Example]:
         bad = {"agent": "Coder", "task_id": "meta", "at": None}
         yield Example(
             samples.status(
                 "APPROVE_DESIGN", gate_tracking=samples.correction("dispatched", last_correction_dispatch=bad)
             ),
+            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
+            path=samples.STATUS,
+        )
+        bad = samples.correction("dispatched", last_correction_dispatch=...)
+        yield Example(
+            samples.status("APPROVE_DESIGN", gate_tracking=bad),
             samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
             path=samples.STATUS,
         )

@@ -3,51 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from workrail_lint.base.js import json_text
 from workrail_lint.documents.nodes import numbered
+from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team import edits
 from workrail_lint.systems.team.documents import TeamKind
-from workrail_lint.systems.team.model.documents import Task
+from workrail_lint.systems.team.model.documents import Decision, Task
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Document, Report, TeamRule
-from workrail_lint.systems.team.state_machine import STARTED, done_statuses
+from workrail_lint.systems.team.rules.base import (
+    DECIDED,
+    FIXED,
+    PRACTICE,
+    AcceptanceDocument,
+    Backlog,
+    Document,
+    Report,
+    StatusDocument,
+    TeamRule,
+)
+from workrail_lint.systems.team.rules.shapes import ShapeRule
+from workrail_lint.systems.team.sections import (
+    Sections,
+)
+from workrail_lint.systems.team.state_machine import (
+    STARTED,
+    done_statuses,
+)
 from workrail_lint.systems.team.vocabulary import (
     Mode,
     RiskFlag,
     Strategy,
     TaskStatus,
-    TaskType,
     is_bare_command,
-    is_check,
     is_member,
     is_text,
     items_of,
-    words,
 )
-from workrail_lint.systems.team.wording import lacking, listed, no_check, shown, suggestion, type_name
+from workrail_lint.systems.team.wording import (
+    listed,
+    no_check,
+    shown,
+    type_name,
+)
 
 CORE = ("id", "status", "goal", "acceptance_checks")
-# The keywords by which the value of a field can be missing.
-_FAULTS = ("required", "type", "pattern", "enum", "minItems")
-_ADVISED = ("type", "title", "risk_flags", "non_goals", "files_expected", "context_files")
-_LISTS = ("acceptance_checks", "depends_on", "done_when", "risk_flags", "non_goals", "files_expected", "context_files")
+_ADVISED = (
+    *("depends_on", "done_when", "type", "title", "risk_flags", "non_goals", "files_expected", "context_files"),
+)
 _TEXT_LISTS = ("done_when", "non_goals", "files_expected", "context_files")
 _LEGACY = {
     "deps": "use depends_on",
     "owner": "remove it, because a task belongs to the agent that is dispatched",
     "checks": "use acceptance_checks",
 }
-_TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
+_LEGACY_VERIFY = ("verification", "commands", "expected_result")
 
 
 def lacks(task: Task, name: str) -> bool:
     """Return whether a field is missing or blank; another rule reports a scalar in place of a list."""
     return is_lacking(name, task.raw.get(name))
+
+
+def lacks_text(task: Task, name: str) -> bool:
+    """Return whether a field that must say something is empty."""
+    return name in ("done_when", "title") and lacks(task, name)
 
 
 def task_at(backlog: Backlog, violation: Violation) -> Task:
@@ -66,64 +91,106 @@ def is_lacking(name: str, value: object) -> bool:
     return value is None or value == [] or (type(value) is str and not is_text(value))
 
 
-class TaskFieldMissing(TeamRule):
+class PlanInvalid(ShapeRule):
     code = "TC303"
-    name = "task-field-missing"
+    name = "plan-invalid"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task lacks `id`, `status`, `goal` or `acceptance_checks`."
+    summary = "A field of `tasks.yaml` is missing, unknown, blank, or of another type or form."
     why = "Without these fields an agent knows neither what to do nor when it is done, and its progress is unknown."
-    describes = (
-        ("Task", "type", "tasks"),
-        *((shape, keyword, name) for name in CORE for keyword in _FAULTS for shape in ("Task", "TaskStatus")),
-    )
+    fix = "Correct a spelling, wrap a single entry in a list."
+    fix_safety = "safe"
+    kind = TeamKind.TASKS
 
-    def describe(self, violation: Violation, document: Backlog) -> Description | None:
-        index, name, value = _index(violation), violation.member, violation.value
-        if name == "tasks":
-            return Description(f"task {index} must be a mapping with id, status, goal and acceptance_checks")
-        label = task_at(document, violation).label
-        if violation.keyword == "required":
-            return Description(f"'{name}' is missing from {label}")
-        if violation.pointer.count("/") > 3 or not is_lacking(name, value):
-            return None
-        return Description(lacking({name: value}, name, label))
+    def describe(self, violation: Violation, document: Document) -> Description | None:
+        is_advised = violation.member in _ADVISED and is_lacking(violation.member, violation.value)
+        return None if is_advised else super().describe(violation, document)
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        for name in _TEXT_LISTS:
+            for index, item in numbered(getattr(task, name)):
+                if not is_text(item):
+                    report(task.at(name, index), f"'{name}' must contain non-blank strings, not {shown(item)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example("tasks:\n  - id: T-001\n", samples.tasks(), path=samples.TASKS)
         yield Example(samples.tasks(samples.task(goal=" ")), samples.tasks(), path=samples.TASKS)
+        yield Example(
+            "project: {name: Login, definition_of_done: []}\ntasks: []\n", samples.tasks(), path=samples.TASKS
+        )
+        yield Example(samples.tasks(samples.task("T1")), samples.tasks(samples.task("T-001")), path=samples.TASKS)
+        good = samples.tasks(samples.task(status="in-progress"))
+        yield Example(
+            samples.tasks(samples.task(status="in-progress")).replace("in-progress", "in_progress"),
+            good,
+            good,
+            path=samples.TASKS,
+        )
+        yield Example(samples.tasks(samples.task(status="done")), good, path=samples.TASKS)
+        good = samples.tasks(samples.task(type="feat"))
+        yield Example(samples.tasks(samples.task(type="feature")), good, good, path=samples.TASKS)
+        yield Example(samples.tasks(samples.task(type="story")), good, path=samples.TASKS)
+        yield Example(
+            samples.tasks(samples.task(risk_flags=["performance"])),
+            samples.tasks(samples.task(risk_flags=["perf"])),
+            path=samples.TASKS,
+        )
+        good = samples.tasks(samples.task(done_when=["works"])).replace("[works]", '["works"]')
+        yield Example(good.replace('["works"]', "works"), good, good, path=samples.TASKS)
+        yield Example(good.replace('["works"]', "{a: b}"), good, path=samples.TASKS)
 
 
-class TaskPlanFieldMissing(TeamRule):
+class PlanFieldAdvised(TeamRule):
     code = "TC304"
-    name = "task-plan-field-missing"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A task of a full session lacks `depends_on` or `done_when`."
-    why = "`depends_on` decides the order of work, and reviewers check against `done_when`."
+    name = "plan-field-advised"
+    severity = Severity.WARNING
+    origin = PRACTICE
+    summary = "A task of a full session, or the project, lacks recommended fields."
+    why = (
+        "`depends_on` decides the order of work, reviewers check against `done_when`, and type and risk flags decide "
+        "which reviews run."
+    )
     fix = "Add an empty `depends_on`."
     fix_safety = "safe"
+    describes = (("TaskBacklog", "required", "project"), ("Project", "required"), ("Project", "type"))
+
+    def describe(self, violation: Violation, document: Backlog) -> Description:
+        if violation.shape == "TaskBacklog":
+            return Description("'project' is missing; add it with name and definition_of_done")
+        if violation.member == "project":
+            kind = type_name(violation.value)
+            return Description(f"'project' must be a mapping with name and definition_of_done, not {kind}")
+        if violation.member == "name":
+            return Description("'project' has no name", pointer="/project")
+        if violation.keyword == "required" or violation.expected == ("array",):
+            return Description("'project' has no definition_of_done list", pointer="/project")
+        return Description("definition_of_done must be a list of strings")
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if backlog.mode is not Mode.FULL:
             return
-        if task.raw.get("depends_on") is None and "deps" not in task:
-            report(
-                task.pointer,
-                f"'depends_on' is missing from {task.label}; write [] if it depends on nothing",
-                fix=_no_dependencies(task, backlog),
-            )
-        if lacks(task, "done_when"):
-            report(task.pointer, f"'done_when' is missing from {task.label}")
+        missing = [name for name in _ADVISED if task.raw.get(name) is None or lacks_text(task, name)]
+        if "deps" in task and "depends_on" in missing:
+            missing.remove("depends_on")
+        if missing:
+            fix = _no_dependencies(task, backlog) if "depends_on" in missing else None
+            report(task.pointer, f"{task.label} has no {listed(missing, 'or')}", fix=fix)
+
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        project = backlog.model.project
+        if project.has("name") and not is_text(project.name):
+            report("/project", "'project' has no name")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.tasks(samples.task(done_when=...)), samples.tasks(), path=samples.TASKS)
+        yield Example(samples.tasks(samples.task(type=...)), samples.tasks(), path=samples.TASKS)
         bad = samples.tasks(samples.task(depends_on=...))
         goal = "    goal: Show a login form\n"
         fixed = bad.replace(goal, f"{goal}    depends_on: []\n")
         yield Example(bad, samples.tasks(), fixed, path=samples.TASKS)
         empty = samples.tasks().replace("depends_on: []", "depends_on:")
         yield Example(empty, samples.tasks(), samples.tasks(), path=samples.TASKS)
+        yield Example(samples.tasks(project="Demo"), samples.tasks(), path=samples.TASKS)
 
 
 def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
@@ -135,113 +202,33 @@ def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
     )
 
 
-class TaskAdvisedFieldMissing(TeamRule):
-    code = "TC305"
-    name = "task-advised-field-missing"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "A task of a full session lacks recommended fields."
-    why = "Type and risk flags decide which reviews run; the other fields say what to read and what to leave alone."
-
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        missing = [n for n in _ADVISED if task.raw.get(n) is None or (n == "title" and lacks(task, n))]
-        if missing and backlog.mode is Mode.FULL:
-            report(task.pointer, f"{task.label} has no {listed(missing, 'or')}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(samples.tasks(samples.task(type=...)), samples.tasks(), path=samples.TASKS)
-
-
-class TaskIdFormat(TeamRule):
-    code = "TC306"
-    name = "task-id-format"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A task id is not `T-` and at least three digits."
-    why = "Dispatches, retry counts and file names refer to tasks by ids of this form."
-    describes = (("Task", "pattern", "id"), ("Task", "type", "id"))
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        return Description(f"{shown(violation.value)} is not a valid task id; use the form T-001")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(samples.tasks(samples.task("T1")), samples.tasks(samples.task("T-001")), path=samples.TASKS)
-
-
-class TaskStatusUnknown(TeamRule):
-    code = "TC308"
-    name = "task-status-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The status of a task is not one of the five known values."
-    why = "This value selects the next step; a task with an unknown status is never picked up, or never done."
-    fix = "Correct the spelling, if only case or `_` differ."
-    fix_safety = "safe"
-    describes = (("TaskStatus", "enum"), ("TaskStatus", "type"))
-
-    def describe(self, violation: Violation, document: Backlog) -> Description:
-        status, meant = violation.value, task_at(document, violation).stage
-        fix = None
-        if is_member(meant, TaskStatus):
-            fix = edits.respell(f"replace with {meant}", document.reader, violation.pointer, meant)
-        return Description(f"unknown task status {shown(status)}{suggestion(status, words(TaskStatus))}", fix)
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.tasks(samples.task(status="in-progress"))
-        yield Example(
-            samples.tasks(samples.task(status="in-progress")).replace("in-progress", "in_progress"),
-            good,
-            good,
-            path=samples.TASKS,
-        )
-        yield Example(samples.tasks(samples.task(status="done")), good, path=samples.TASKS)
-
-
-class TaskTypeUnknown(TeamRule):
-    code = "TC309"
-    name = "task-type-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The type of a task is not one of the six known values."
-    why = "The type decides whether QA checks the task."
-    fix = "Replace `feature` with `feat` and `bugfix` with `fix`."
-    fix_safety = "safe"
-    describes = (("TaskType", "enum"), ("TaskType", "type"))
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        kind = violation.value
-        if kind is None:
-            return None
-        meant = _TYPES.get(kind.casefold()) if type(kind) is str else None
-        fix = None
-        if meant is not None:
-            fix = edits.respell(f"replace with {meant.value}", document.reader, violation.pointer, meant.value)
-        return Description(f"unknown task type {shown(kind)}{suggestion(kind, words(TaskType))}", fix)
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.tasks(samples.task(type="feat"))
-        yield Example(samples.tasks(samples.task(type="feature")), good, good, path=samples.TASKS)
-        yield Example(samples.tasks(samples.task(type="story")), good, path=samples.TASKS)
-
-
-class CheckPrefix(TeamRule):
+class AcceptanceCheckForm(TeamRule):
     code = "TC310"
-    name = "check-prefix"
+    name = "acceptance-check-form"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An acceptance check starts with neither `cmd: ` nor `manual: `."
+    summary = "An acceptance check starts with neither `cmd: ` nor `manual: `, or has no quotes."
     why = "The prefix says whether a shell or a person runs the check; without it the check never runs."
-    fix = "Add the prefix `cmd: `."
-    fix_safety = "unsafe"
-    describes = (("Task", "pattern", "acceptance_checks"), ("Task", "type", "acceptance_checks"))
+    fix = "Quote the whole entry (unsafe: add the prefix `cmd: `)."
+    fix_safety = "safe or unsafe"
+    describes = tuple(
+        (shape, keyword, "acceptance_checks") for shape in ("Task", "GivenTask") for keyword in ("pattern", "type")
+    )
 
     def describe(self, violation: Violation, document: Document) -> Description | None:
-        entry = violation.value
-        if violation.expected == ("array",) or is_check(entry) or is_mapped_check(entry):
+        entry, at = violation.value, violation.pointer
+        if violation.expected == ("array",):
             return None
+        if is_mapped_check(entry) and document.kind is TeamKind.TASKS:
+            ((name, value),) = entry.items()
+            text = json_text(f"{name}: {value}")
+            fix = edits.replace_item("quote the entry", document.reader, at, text) if is_text(value) else None
+            return Description(f"YAML parses this as a mapping with the key '{name}'; quote the whole entry", fix)
         fix = None
-        if is_bare_command(entry):
-            fix = edits.respell("add the prefix cmd:", document.reader, violation.pointer, f"cmd: {entry}", unsafe=True)
+        if is_bare_command(entry) and document.kind is TeamKind.TASKS:
+            fix = edits.respell("add the prefix cmd:", document.reader, at, f"cmd: {entry}", unsafe=True)
+        elif is_bare_command(entry):
+            fix = unsafe("add the prefix cmd:", Replace(at, f"cmd: {entry}"))
         return Description(no_check(entry), fix)
 
     def examples(self) -> Iterator[Example]:
@@ -249,61 +236,17 @@ class CheckPrefix(TeamRule):
         bad = good.replace('"cmd: npm test"', "npm test")
         yield Example(bad, good, good, path=samples.TASKS)
         yield Example(good.replace("npm test", ""), good, path=samples.TASKS)
+        good = samples.tasks().replace('["cmd: npm test"]', '\n      - "cmd: npm test"')
+        yield Example(good.replace('"cmd: npm test"', "cmd: npm test"), good, good, path=samples.TASKS)
+        yield Example(good.replace('"cmd: npm test"', "manual: [look]"), good, path=samples.TASKS)
+        good = samples.agent_input()
+        bad = samples.agent_input(samples.given(acceptance_checks=["npm test"]))
+        yield Example(bad, good, good, path=samples.exchange("Coder"))
 
 
 def is_mapped_check(entry: object) -> bool:
     """A check that YAML parses as a mapping because it has no quotes."""
     return type(entry) is dict and len(entry) == 1 and next(iter(entry)) in ("cmd", "manual")
-
-
-class CheckIsMapping(TeamRule):
-    code = "TC311"
-    name = "check-is-mapping"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "An acceptance check without quotes was parsed as a mapping."
-    why = "In YAML `cmd: x` is a mapping with the key `cmd`; agents that expect a string find an object."
-    fix = "Quote the whole entry."
-    fix_safety = "safe"
-    describes = (("Task", "type", "acceptance_checks"),)
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        if violation.expected == ("array",) or not is_mapped_check(violation.value):
-            return None
-        ((name, value),) = violation.value.items()
-        fix = None
-        if is_text(value):
-            text = json_text(f"{name}: {value}")
-            fix = edits.replace_item("quote the entry", document.reader, violation.pointer, text)
-        return Description(f"YAML parses this as a mapping with the key '{name}'; quote the whole entry", fix)
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.tasks().replace('["cmd: npm test"]', '\n      - "cmd: npm test"')
-        yield Example(good.replace('"cmd: npm test"', "cmd: npm test"), good, good, path=samples.TASKS)
-        yield Example(good.replace('"cmd: npm test"', "manual: [look]"), good, path=samples.TASKS)
-
-
-class RiskFlagUnknown(TeamRule):
-    code = "TC316"
-    name = "risk-flag-unknown"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A risk flag is not one of the four known values."
-    why = "The flag `security` sends a task to Security; a misspelled flag does not."
-    describes = (("RiskFlag", "enum"), ("RiskFlag", "type"))
-
-    def describe(self, violation: Violation, document: Document) -> Description | None:
-        flag = violation.value
-        if document.kind is not TeamKind.TASKS:
-            return None
-        return Description(f"unknown risk flag {shown(flag)}{suggestion(flag, words(RiskFlag))}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.tasks(samples.task(risk_flags=["performance"])),
-            samples.tasks(samples.task(risk_flags=["perf"])),
-            path=samples.TASKS,
-        )
 
 
 class RiskNoneMixed(TeamRule):
@@ -332,15 +275,29 @@ class RiskNoneMixed(TeamRule):
         yield Example(block, good, good, path=samples.TASKS)
 
 
-class TaskLegacyKey(TeamRule):
+def _verify(item: dict[str, Any], at: str) -> Fix | None:
+    """Build verify from the commands, or else from the expected result, and remove the other old fields."""
+    commands, expected = item.get("commands"), item.get("expected_result")
+    if is_text(commands) or (type(commands) is list and commands and all(is_text(command) for command in commands)):
+        first: Operation = Rename(f"{at}/commands", "verify")
+        others = [name for name in _LEGACY_VERIFY if name in item and name != "commands"]
+    elif is_text(expected) and (commands is None or commands == []):
+        first = Insert(at, "verify", None, [f"manual: {expected}"])
+        others = [name for name in _LEGACY_VERIFY if name in item]
+    else:
+        return None
+    return unsafe("replace with verify", first, *(Remove(f"{at}/{name}") for name in others))
+
+
+class LegacyKey(TeamRule):
     code = "TC318"
-    name = "task-legacy-key"
+    name = "legacy-key"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A task uses a field of an older format: `deps`, `owner` or `checks`."
-    why = "These fields are no longer read, so the dependencies or checks in them do not count."
-    fix = "Rename `deps` to `depends_on`."
-    fix_safety = "safe"
+    summary = "A task or criterion uses an older name of a field."
+    why = "Only the current names are read; dependencies and checks in the older fields have no effect."
+    fix = "Rename `deps` to `depends_on`. Turn the commands into `verify`, or the expected result into a manual step."
+    fix_safety = "safe or unsafe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name, remedy in _LEGACY.items():
@@ -350,90 +307,29 @@ class TaskLegacyKey(TeamRule):
                     fix = edits.rename("rename it", backlog.reader, task.at(name), "depends_on")
                 report(task.at(name), f"'{name}' is no longer read; {remedy}", fix=fix, on_name=True)
 
+    def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
+        for each in document.criteria:
+            used = [name for name in _LEGACY_VERIFY if name in each]
+            if used and "verify" not in each:
+                message = f"criterion {each.index} uses {listed(used)} instead of verify; only verify is run"
+                report(each.at(used[0]), message, fix=_verify(each.raw, each.pointer), on_name=True)
+
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task("T-101"), samples.task("T-102", depends_on=["T-101"]))
         head, tail = good.split("T-102")
         yield Example(f"{head}T-102{tail.replace('depends_on', 'deps')}", good, good, path=samples.TASKS)
         yield Example(samples.tasks(samples.task(owner="Coder")), samples.tasks(), path=samples.TASKS)
-
-
-class ListExpected(TeamRule):
-    code = "TC321"
-    name = "list-expected"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A field that must be a list of strings has another type."
-    why = "An agent that iterates over the list iterates over the letters of a string instead."
-    fix = "Wrap the single entry in a list."
-    fix_safety = "safe"
-
-    describes = tuple(("Task", "type", name) for name in _LISTS)
-
-    def describe(self, violation: Violation, document: Backlog) -> Description | None:
-        name, value, at = violation.member, violation.value, violation.pointer
-        if violation.expected != ("array",):
-            # Other rules check the entries of checks, flags and dependencies.
-            message = f"'{name}' must contain non-blank strings, not {shown(value)}"
-            return Description(message) if name in _TEXT_LISTS else None
-        if value is None or (is_lacking(name, value) and name in (*CORE, "done_when")):
-            return None
-        text = f"[{json_text(value)}]" if is_text(value) else None
-        fix = None if text is None else edits.replace("wrap it in a list", document.reader, at, text)
-        return Description(f"'{name}' must be a list, not {type_name(value)}", fix)
-
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for name in _TEXT_LISTS:
-            for index, item in numbered(getattr(task, name)):
-                if not is_text(item):
-                    report(task.at(name, index), f"'{name}' must contain non-blank strings, not {shown(item)}")
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.tasks(samples.task(done_when=["works"])).replace("[works]", '["works"]')
-        yield Example(good.replace('["works"]', "works"), good, good, path=samples.TASKS)
-        yield Example(good.replace('["works"]', "{a: b}"), good, path=samples.TASKS)
-
-
-_DONE = (TaskStatus.IMPLEMENTED.value, TaskStatus.COMPLETED.value)
-
-
-class TasksEmpty(TeamRule):
-    code = "TC301"
-    name = "tasks-empty"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "`tasks.yaml` has no `tasks` list, or the list is empty."
-    why = "There is nothing to implement, so the session would continue straight to its release."
-    describes = tuple(("TaskBacklog", keyword, "tasks") for keyword in ("required", "type", "minItems"))
-
-    def describe(self, violation: Violation, document: Document) -> Description:
-        is_empty = violation.keyword == "minItems"
-        return Description("the list 'tasks' is empty" if is_empty else "'tasks' must be a list of tasks")
-
-    def examples(self) -> Iterator[Example]:
+        good = samples.acceptance(samples.criterion(verify=["make t"]))
+        bad = samples.criterion(verify=...) | {"commands": ["make t"]}
+        yield Example(samples.acceptance(bad), good, good, path=samples.ACCEPTANCE)
+        manual = samples.criterion(verify=["manual: the form shows"])
+        bad = samples.criterion(verify=...) | {"expected_result": "the form shows"}
         yield Example(
-            "project: {name: Login, definition_of_done: []}\ntasks: []\n", samples.tasks(), path=samples.TASKS
+            samples.acceptance(bad), samples.acceptance(manual), samples.acceptance(manual), path=samples.ACCEPTANCE
         )
 
 
-class NoCompleteTask(TeamRule):
-    code = "TC302"
-    name = "no-complete-task"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "No task has all of `id`, `status`, `goal` and `acceptance_checks`."
-    why = "A plan counts only if at least one of its tasks can be worked on."
-
-    def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        count = len(items_of(backlog.value.get("tasks")))
-        if count and not any(not any(lacks(task, name) for name in CORE) for task in backlog.tasks):
-            report(
-                "/tasks",
-                f"none of the {count} task{'s' * (count > 1)} has all of id, status, goal and acceptance_checks",
-            )
-
-    def examples(self) -> Iterator[Example]:
-        bad = samples.tasks(samples.task(goal=...), samples.task("T-002", goal=...))
-        yield Example(bad, samples.tasks(samples.task(), samples.task("T-002", goal=...)), path=samples.TASKS)
+_DONE = (TaskStatus.IMPLEMENTED.value, TaskStatus.COMPLETED.value)
 
 
 class TaskIdDuplicate(TeamRule):
@@ -545,12 +441,12 @@ def _cycles(backlog: Backlog) -> list[list[str]]:
     return cycles
 
 
-class StartedBeforeDependencies(TeamRule):
+class TaskOutOfOrder(TeamRule):
     code = "TC314"
-    name = "started-before-dependencies"
+    name = "task-out-of-order"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task was started before a task that it depends on was done."
+    summary = "A task was started before a task that it depends on was done, or completed before its review."
     why = "It builds on work that is missing. With the strategy `single-final`, an implemented task counts as done."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
@@ -563,23 +459,6 @@ class StartedBeforeDependencies(TeamRule):
                 message = f"{task.label} is {task.stage}, but depends on {ident}, which is {shown(other.stage)}"
                 report(task.at("status"), message)
 
-    def examples(self) -> Iterator[Example]:
-        second = samples.task("T-002", status="implemented", depends_on=["T-001"])
-        yield Example(
-            samples.tasks(samples.task(), second),
-            samples.tasks(samples.task(status="completed"), second),
-            path=samples.TASKS,
-        )
-
-
-class CompletedEarly(TeamRule):
-    code = "TC315"
-    name = "completed-early"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "With the strategy `single-final`, a task is completed before all tasks are implemented."
-    why = "Tasks are completed together after one review of all of them; this task was never reviewed."
-
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         if backlog.strategy is not Strategy.SINGLE_FINAL or backlog.mode is not Mode.FULL:
             return
@@ -590,6 +469,12 @@ class CompletedEarly(TeamRule):
                 report(task.at("status"), f"{task.label} is completed, but {other.label} is {shown(other.stage)}")
 
     def examples(self) -> Iterator[Example]:
+        second = samples.task("T-002", status="implemented", depends_on=["T-001"])
+        yield Example(
+            samples.tasks(samples.task(), second),
+            samples.tasks(samples.task(status="completed"), second),
+            path=samples.TASKS,
+        )
         status = samples.status("IMPLEMENT_LOOP", samples.approved(), samples.strategy("single-final"))
         first, second = samples.task(status="completed"), samples.task("T-002", status="in-progress")
         yield Example(
@@ -600,13 +485,13 @@ class CompletedEarly(TeamRule):
         )
 
 
-class LeanTaskCount(TeamRule):
+class LeanSessionTooLarge(TeamRule):
     code = "TC319"
-    name = "lean-task-count"
+    name = "lean-session-too-large"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A lean session does not have exactly one task."
-    why = "A change that needs a second task is not small; it belongs on the full path, with a design."
+    summary = "A lean session has more than one task, a gate or an architecture."
+    why = "A change that needs a second task, a design or a gate is not small; it belongs on the full path."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         count = len(items_of(backlog.value.get("tasks")))
@@ -615,6 +500,14 @@ class LeanTaskCount(TeamRule):
                 "/tasks" if "tasks" in backlog.value else "", f"a lean session must have exactly one task, not {count}"
             )
 
+    def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+        if decision.gate is not None and document.options.mode is Mode.LEAN:
+            report(decision.at("decision_id"), f"a lean session has no gates, so {decision.decision_id} has no effect")
+
+    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+        if document.kind is TeamKind.ARCHITECTURE and document.mode is Mode.LEAN:
+            report("", "the session is lean, but has an architecture.md", severity=Severity.WARNING)
+
     def examples(self) -> Iterator[Example]:
         yield Example(
             samples.tasks(samples.task(), samples.task("T-002")),
@@ -622,75 +515,16 @@ class LeanTaskCount(TeamRule):
             path=samples.TASKS,
             files=samples.lean_session({samples.TASKS: ...}),
         )
-
-
-class ProjectShape(TeamRule):
-    code = "TC320"
-    name = "project-shape"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "`project` is missing, is not a mapping, or lacks `name` or `definition_of_done`."
-    why = "`project` is the only place for the definition of done that applies to all tasks."
-
-    describes = (("TaskBacklog", "required", "project"), ("Project", "required"), ("Project", "type"))
-
-    def describe(self, violation: Violation, document: Backlog) -> Description:
-        if violation.shape == "TaskBacklog":
-            return Description("'project' is missing; add it with name and definition_of_done")
-        if violation.member == "project":
-            kind = type_name(violation.value)
-            return Description(f"'project' must be a mapping with name and definition_of_done, not {kind}")
-        if violation.member == "name":
-            return Description("'project' has no name", pointer="/project")
-        if violation.keyword == "required" or violation.expected == ("array",):
-            return Description("'project' has no definition_of_done list", pointer="/project")
-        return Description("definition_of_done must be a list of strings")
-
-    def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        project = backlog.model.project
-        if project.has("name") and not is_text(project.name):
-            report("/project", "'project' has no name")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(samples.tasks(project="Demo"), samples.tasks(), path=samples.TASKS)
-
-
-class NoTestOrDocsTask(TeamRule):
-    code = "TC322"
-    name = "no-test-or-docs-task"
-    severity = Severity.INFO
-    origin = FIXED
-    summary = "A full plan of three or more tasks has no task for tests or documentation."
-    why = "Work that is not planned is done at the end, or not at all."
-
-    def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        kinds = {task.type for task in backlog.tasks}
-        if backlog.mode is Mode.FULL and len(backlog.tasks) >= 3 and kinds.isdisjoint(("test", "docs")):
-            report("/tasks", f"none of the {len(backlog.tasks)} tasks has the type test or docs")
-
-    def examples(self) -> Iterator[Example]:
-        items = [samples.task(f"T-00{number}") for number in (1, 2, 3)]
         yield Example(
-            samples.tasks(*items), samples.tasks(*items[:2], samples.task("T-003", type="test")), path=samples.TASKS
+            samples.status("IMPLEMENT_LOOP", samples.strategy()),
+            samples.status("IMPLEMENT_LOOP", samples.decision(state_context="IMPLEMENT_LOOP")),
+            path=samples.STATUS,
+            options={"team-mode": "lean"},
         )
-
-
-class NotInitialStatus(TeamRule):
-    code = "TC323"
-    name = "not-initial-status"
-    severity = Severity.WARNING
-    origin = FIXED
-    summary = "A task is past `not-started` while the session is still planning."
-    why = "Work starts after the review strategy is chosen; a task that starts earlier is not reviewed as agreed."
-
-    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        if backlog.state in ("PLAN", "REVIEW_STRATEGY") and task.stage not in ("", TaskStatus.NOT_STARTED):
-            report(task.at("status"), f"{task.label} is {task.stage}, but the session is still in {backlog.state}")
-
-    def examples(self) -> Iterator[Example]:
         yield Example(
-            samples.tasks(samples.task(status="in-progress")),
-            samples.tasks(),
-            path=samples.TASKS,
-            files=samples.session({samples.TASKS: ..., samples.STATUS: samples.status("PLAN", samples.approved())}),
+            samples.architecture(),
+            samples.architecture(),
+            path=samples.ARCHITECTURE,
+            files=samples.lean_session(),
+            options={"good_path": ".agents-work/2026-03-02_other-work/architecture.md"},
         )

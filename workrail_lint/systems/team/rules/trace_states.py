@@ -114,15 +114,19 @@ def _described(event: TraceEvent) -> str:
     return " ".join(filter(None, (event.event, *about)))
 
 
-class AskBeforePersist(TeamRule):
+class DecisionNotStored(TeamRule):
     code = "TC802"
-    name = "ask-before-persist"
+    name = "decision-not-stored"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A question was asked before its pending entry was on disk."
+    summary = "A question was asked before it was stored, or a state was left before its answers were read back."
     why = "If the session stops now, it does not know that it asked, nor what."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
+        self._ask_before_persist(trace, report)
+        self._leave_before_verify(trace, report)
+
+    def _ask_before_persist(self, trace: Trace, report: Report) -> None:
         stored = set(trace.model.pending)
         staged: dict[str, bool] = {}  # decision to whether it is being written as pending
         for event in trace.events:
@@ -141,20 +145,7 @@ class AskBeforePersist(TeamRule):
                         message = f"{listed(missing)} {was} asked before the pending entry was stored and read back"
                         report(event.pointer, message)
 
-    def examples(self) -> Iterator[Example]:
-        asked = _asking(_GATE, _DESIGN)
-        yield Example(trace(enter(_GATE), asked[2], asked[0], asked[1]), trace(enter(_GATE), *asked), path=TRACE)
-
-
-class LeaveBeforeVerify(TeamRule):
-    code = "TC803"
-    name = "leave-before-verify"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A state that asks the user was left before every decision written there was read back."
-    why = "The answer may not be on disk, and the user is not asked again."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
+    def _leave_before_verify(self, trace: Trace, report: Report) -> None:
         current: str | None = None
         unverified: dict[str, None] = {}
         has_failed = False
@@ -176,6 +167,8 @@ class LeaveBeforeVerify(TeamRule):
                     has_failed = True
 
     def examples(self) -> Iterator[Example]:
+        asked = _asking(_GATE, _DESIGN)
+        yield Example(trace(enter(_GATE), asked[2], asked[0], asked[1]), trace(enter(_GATE), *asked), path=TRACE)
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
         yield Example(
             trace(enter(_GATE), *asked, answered[0], enter("PLAN")),
@@ -184,17 +177,21 @@ class LeaveBeforeVerify(TeamRule):
         )
 
 
-class ReaskBudget(TeamRule):
+class BudgetExceeded(TeamRule):
     code = "TC804"
-    name = "reask-budget"
+    name = "budget-exceeded"
     severity = Severity.ERROR
     origin = FIXED
-    summary = (
-        f"A gate was asked again more than {LIMITS.reasks} times, or given up earlier although the user did not cancel."
-    )
-    why = "The user gets four chances to answer: fewer take the decision away, more never end."
+    summary = "A gate was asked, a file written, an agent dispatched or a task repaired more often than allowed."
+    why = "The limits keep a session from going round in circles; beyond them the user must decide."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
+        self._reask_budget(trace, report)
+        self._write_retry_budget(trace, report)
+        self._dispatch_retry_budget(trace, report)
+        self._repair_budget(trace, report)
+
+    def _reask_budget(self, trace: Trace, report: Report) -> None:
         asks = dict.fromkeys(GATES, 0)
         refused: set[str] = set()
         for event in trace.events:
@@ -217,26 +214,7 @@ class ReaskBudget(TeamRule):
                         report(event.pointer, f"{GATES[ident].value} {message}")
                     asks[ident] = 0
 
-    def examples(self) -> Iterator[Example]:
-        asked = _asking(_GATE, _DESIGN)
-        again = asked[2:]
-        cancelled = [*_answering(_GATE, _DESIGN, "cancelled"), enter("BLOCKED")]
-        good = trace(enter(_GATE), *asked, *again * 3, *cancelled)
-        yield Example(trace(enter(_GATE), *asked, *again * 4, *cancelled), good, path=TRACE)
-        yield Example(trace(enter(_GATE), *asked, *again, *cancelled), good, path=TRACE)
-
-
-class WriteRetryBudget(TeamRule):
-    code = "TC805"
-    name = "write-retry-budget"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = (
-        f"A file was rewritten more than {LIMITS.rewrites} times, or the user was asked again because a write failed."
-    )
-    why = "The answer is kept in memory and written again; the user should not have to repeat it for a failing disk."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
+    def _write_retry_budget(self, trace: Trace, report: Report) -> None:
         failures: dict[str, int] = {}  # file to how often in a row it could not be written or read back
         last = ""
         for event in trace.events:
@@ -257,23 +235,7 @@ class WriteRetryBudget(TeamRule):
                     failed = f"{counted(count, 'write')} of status.json failed"
                     report(event.pointer, f"the user was asked {listed(event.decisions)} again because {failed}")
 
-    def examples(self) -> Iterator[Example]:
-        asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
-        lost = [answered[0], at(_GATE, "verify", ok=False)]
-        good = trace(enter(_GATE), *asked, *lost, *answered, enter("PLAN"))
-        yield Example(trace(enter(_GATE), *asked, *lost, asked[2], *answered), good, path=TRACE)
-        yield Example(trace(enter(_GATE), *asked, *lost * 4, *answered), good, path=TRACE)
-
-
-class DispatchRetryBudget(TeamRule):
-    code = "TC806"
-    name = "dispatch-retry-budget"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = f"A dispatch was retried more than {LIMITS.dispatch_retries} times, or with a different input."
-    why = "A retry repeats the failed dispatch unchanged; a different input needs a new dispatch."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
+    def _dispatch_retry_budget(self, trace: Trace, report: Report) -> None:
         inputs: dict[tuple[str, str], str | None] = {}
         for event in trace.of_type(AgentDispatched):
             key = event.agent, event.task
@@ -288,28 +250,7 @@ class DispatchRetryBudget(TeamRule):
                 report(event.pointer, f"{key[0]} for {key[1]} was retried with a different input in attempt {attempt}")
             inputs[key] = given
 
-    def examples(self) -> Iterator[Example]:
-        def attempts(count: int) -> list[dict[str, Any]]:
-            work = {"agent": "Coder", "task": "T-001"}
-            tried = [
-                (at(loop, "dispatch", **work, attempt=n), at(loop, "dispatch_error", **work, attempt=n))
-                for n in range(1, count + 1)
-            ]
-            return [event for pair in tried for event in pair]
-
-        loop = "IMPLEMENT_LOOP"
-        yield Example(trace(enter(loop), *attempts(4)), trace(enter(loop), *attempts(3), enter("BLOCKED")), path=TRACE)
-
-
-class RepairBudget(TeamRule):
-    code = "TC807"
-    name = "repair-budget"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = f"A repair loop was entered more than {LIMITS.repairs} times for one task without asking the user."
-    why = "After three failed repairs another one will not help either; the user must choose how to proceed."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
+    def _repair_budget(self, trace: Trace, report: Report) -> None:
         entries: dict[tuple[str, str], int] = {}
         loop = ""  # that was entered, and whose task is not known yet
         for event in trace.events:
@@ -326,6 +267,29 @@ class RepairBudget(TeamRule):
                         report(event.pointer, f"{key[1]} was entered for {key[0]} {times}")
 
     def examples(self) -> Iterator[Example]:
+        asked = _asking(_GATE, _DESIGN)
+        again = asked[2:]
+        cancelled = [*_answering(_GATE, _DESIGN, "cancelled"), enter("BLOCKED")]
+        good = trace(enter(_GATE), *asked, *again * 3, *cancelled)
+        yield Example(trace(enter(_GATE), *asked, *again * 4, *cancelled), good, path=TRACE)
+        yield Example(trace(enter(_GATE), *asked, *again, *cancelled), good, path=TRACE)
+        asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
+        lost = [answered[0], at(_GATE, "verify", ok=False)]
+        good = trace(enter(_GATE), *asked, *lost, *answered, enter("PLAN"))
+        yield Example(trace(enter(_GATE), *asked, *lost, asked[2], *answered), good, path=TRACE)
+        yield Example(trace(enter(_GATE), *asked, *lost * 4, *answered), good, path=TRACE)
+
+        def attempts(count: int) -> list[dict[str, Any]]:
+            work = {"agent": "Coder", "task": "T-001"}
+            tried = [
+                (at(loop, "dispatch", **work, attempt=n), at(loop, "dispatch_error", **work, attempt=n))
+                for n in range(1, count + 1)
+            ]
+            return [event for pair in tried for event in pair]
+
+        loop = "IMPLEMENT_LOOP"
+        yield Example(trace(enter(loop), *attempts(4)), trace(enter(loop), *attempts(3), enter("BLOCKED")), path=TRACE)
+
         def rounds(count: int) -> list[dict[str, Any]]:
             return [
                 event

@@ -91,10 +91,18 @@ class RoleBoundary(TeamRule):
     name = "role-boundary"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The Orchestrator wrote outside the session folder, or wrote an artifact that an agent owns."
+    summary = (
+        "An agent wrote what its role must not write: the Orchestrator outside of the session, anyone in an older "
+        "session, or a decision of the user."
+    )
     why = "The Orchestrator coordinates and does no work, except after a lean intake that failed three times."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
+        self._role_boundary(trace, report)
+        self._previous_session_touched(trace, report)
+        self._foreign_decision_write(trace, report)
+
+    def _role_boundary(self, trace: Trace, report: Report) -> None:
         for event in trace.of_type(FileWritten):
             file = event.file
             if event.author != A.ORCHESTRATOR:
@@ -108,6 +116,26 @@ class RoleBoundary(TeamRule):
                     f"the Orchestrator wrote {shown(file.removeprefix('repo:'))}, which is outside its role",
                 )
 
+    def _previous_session_touched(self, trace: Trace, report: Report) -> None:
+        for event in trace.events:
+            if not isinstance(event, FileWritten | WriteFailed):
+                continue
+            file = event.file.removeprefix("repo:")
+            parts = session_parts(file)
+            is_other = parts is not None and trace.session not in ("", parts[0])
+            if file.startswith("../") or is_other:
+                wrote = "wrote" if isinstance(event, FileWritten) else "tried to write"
+                report(event.pointer, f"{event.author} {wrote} {shown(file)}, which belongs to another session")
+
+    def _foreign_decision_write(self, trace: Trace, report: Report) -> None:
+        for event in trace.of_type(FileWritten):
+            author = event.author
+            if author != A.ORCHESTRATOR and event.decisions and is_member(author, AgentName):
+                report(
+                    event.pointer,
+                    f"{author} wrote {listed(event.decisions)}; only the Orchestrator may write user decisions",
+                )
+
     def examples(self) -> Iterator[Example]:
         yield Example(
             trace(enter(_LOOP), at(_LOOP, "write", file="repo:src/a.py")),
@@ -115,42 +143,37 @@ class RoleBoundary(TeamRule):
             path=TRACE,
         )
 
+        def wrote(session: str) -> dict[str, Any]:
+            file = f"repo:.agents-work/{session}/spec.md"
+            return trace(enter(_LOOP), at(_LOOP, "write", file=file, by="Coder"), session="2026-03-01_add-login")
+
+        yield Example(wrote("2026-02-01_old-work"), wrote("2026-03-01_add-login"), path=TRACE)
+
+        def wrote(**by: str) -> dict[str, Any]:
+            return trace(enter("INTAKE"), at("INTAKE", "write", file="status.json", set=["UD-1=answered"], **by))
+
+        yield Example(wrote(by="SpecAgent"), wrote(), path=TRACE)
+
 
 def _is_own_session(file: str, trace: Trace) -> bool:
     parts = session_parts(file.removeprefix("repo:"))
     return parts is not None and trace.session in ("", parts[0])
 
 
-class CoderSetCompleted(TeamRule):
-    code = "TC810"
-    name = "coder-set-completed"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "Someone other than the Orchestrator set a task to `completed`."
-    why = "A task is completed when its gates have passed, which the agent that implemented it can't know."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.of_type(TaskStatusSet):
-            if event.status == "completed" and event.author != A.ORCHESTRATOR:
-                report(
-                    event.pointer,
-                    f"{event.author} set {event.task} to completed; only the Orchestrator may do that",
-                )
-
-    def examples(self) -> Iterator[Example]:
-        passed = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
-        yield Example(trace(*passed, _completed(by="Coder")), trace(*passed, _completed()), path=TRACE)
-
-
-class PromotedWithoutGates(TeamRule):
+class CompletedWithoutGates(TeamRule):
     code = "TC811"
-    name = "promoted-without-gates"
+    name = "completed-without-gates"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task was completed without the `OK` of every agent that it needs."
-    why = "Work that was not reviewed, tested or checked for security counts as done."
+    summary = "A task was completed without its review or other required gates, or not by the Orchestrator."
+    why = "Work that nobody checked counts as done."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
+        self._promoted_without_gates(trace, report)
+        self._coder_set_completed(trace, report)
+        self._reviewer_skipped(trace, report)
+
+    def _promoted_without_gates(self, trace: Trace, report: Report) -> None:
         passed: set[tuple[str, str]] = set()
         for event in trace.events:
             match event:
@@ -165,6 +188,26 @@ class PromotedWithoutGates(TeamRule):
                     if missing:
                         report(event.pointer, f"{task} is completed without the OK of {listed(missing)}")
 
+    def _coder_set_completed(self, trace: Trace, report: Report) -> None:
+        for event in trace.of_type(TaskStatusSet):
+            if event.status == "completed" and event.author != A.ORCHESTRATOR:
+                report(
+                    event.pointer,
+                    f"{event.author} set {event.task} to completed; only the Orchestrator may do that",
+                )
+
+    def _reviewer_skipped(self, trace: Trace, report: Report) -> None:
+        reviewed: set[str] = set()
+        for event in trace.events:
+            match event:
+                case AgentDispatched(agent=A.REVIEWER):
+                    reviewed.add(trace.task_of(event))
+                case DecisionClosed() if A.REVIEWER in event.waives:
+                    # Only what a review refused can be lifted; in a resumed run that review came before.
+                    reviewed.add(event.task or "")
+                case TaskStatusSet(status="completed", task=task) if not {task, META} & reviewed:
+                    report(event.pointer, f"{task} is completed without a review")
+
     def examples(self) -> Iterator[Example]:
         work = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
         needed: dict[str, Any] = {"required": {"T-001": ["Security"]}}
@@ -173,17 +216,33 @@ class PromotedWithoutGates(TeamRule):
             trace(*work, *_work("Security"), _completed(), **needed),
             path=TRACE,
         )
+        passed = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
+        yield Example(trace(*passed, _completed(by="Coder")), trace(*passed, _completed()), path=TRACE)
+        coded = [enter(_LOOP), *_work("Coder")]
+        yield Example(
+            trace(*coded, _completed(), mode="lean"),
+            trace(*coded, *_work("Reviewer"), _completed(), mode="lean"),
+            path=TRACE,
+        )
 
 
-class CoreAgentNotRun(TeamRule):
+class AgentsOfTheRun(TeamRule):
     code = "TC812"
-    name = "core-agent-not-run"
+    name = "run-without-agents"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A full run is `DONE`, but one of the nine core agents never ran."
+    summary = (
+        "A run lacks an agent or the final review that its mode requires, or dispatched one that a lean run does "
+        "not have."
+    )
     why = "Each core agent does a part that no other agent does, such as security or documentation."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
+        self._core_agent_not_run(trace, report)
+        self._final_review_count(trace, report)
+        self._lean_agent_forbidden(trace, report)
+
+    def _core_agent_not_run(self, trace: Trace, report: Report) -> None:
         if trace.model.resumed:
             return  # who worked before is not in this trace
         seen = {event.agent for event in trace.of_type(AgentDispatched)}
@@ -192,27 +251,7 @@ class CoreAgentNotRun(TeamRule):
             if event.state == S.DONE and trace.mode_at(event) is Mode.FULL and missing:
                 report(event.pointer, f"the run is DONE, but {listed(missing)} never ran")
 
-    def examples(self) -> Iterator[Example]:
-        def run(*agents: str) -> dict[str, Any]:
-            work = [event for agent in agents for event in _work(agent)]
-            return trace(*work, enter("DONE"))
-
-        names = [agent.value for agent in CORE_AGENTS]
-        yield Example(run(*names[:-1]), run(*names), path=TRACE)
-
-
-class FinalReviewCount(TeamRule):
-    code = "TC813"
-    name = "final-review-count"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "The final review is missing, ran twice, or ran in a lean run."
-    why = (
-        "Per-batch reviews see one task at a time, so one final review looks across all; single-final is that "
-        "review already."
-    )
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
+    def _final_review_count(self, trace: Trace, report: Report) -> None:
         final = 0
         is_waived = False
         entered: list[str | None] = []
@@ -238,12 +277,28 @@ class FinalReviewCount(TeamRule):
                         final = 0  # a repair sends the whole pass round again
                     entered.append(state)
 
+    def _lean_agent_forbidden(self, trace: Trace, report: Report) -> None:
+        for event in trace.of_type(AgentDispatched):
+            if trace.mode_at(event) is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
+                report(event.pointer, f"a lean run can't dispatch {event.agent}")
+
     def examples(self) -> Iterator[Example]:
+        def run(*agents: str) -> dict[str, Any]:
+            work = [event for agent in agents for event in _work(agent)]
+            return trace(*work, enter("DONE"))
+
+        names = [agent.value for agent in CORE_AGENTS]
+        yield Example(run(*names[:-1]), run(*names), path=TRACE)
         done = [enter(_LOOP), *_work("Coder"), *_work("Reviewer"), _completed()]
         final = _work("Reviewer", META)
         yield Example(trace(*done, enter("INTEGRATE")), trace(*done, *final, enter("INTEGRATE")), path=TRACE)
         once = trace(enter(_LOOP), *final, enter("INTEGRATE"), strategy="single-final")
         yield Example(trace(enter(_LOOP), *final, *final, strategy="single-final"), once, path=TRACE)
+        yield Example(
+            trace(enter(_LOOP), *_work("Docs"), mode="lean"),
+            trace(enter(_LOOP), *_work("Coder"), mode="lean"),
+            path=TRACE,
+        )
 
 
 class StrategyNotReread(TeamRule):
@@ -273,83 +328,6 @@ class StrategyNotReread(TeamRule):
             trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")),
             path=TRACE,
         )
-
-
-class LeanAgentForbidden(TeamRule):
-    code = "TC815"
-    name = "lean-agent-forbidden"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A lean run dispatched an agent that only full runs use."
-    why = "Work that needs design, planning or documentation is not lean."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.of_type(AgentDispatched):
-            if trace.mode_at(event) is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
-                report(event.pointer, f"a lean run can't dispatch {event.agent}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            trace(enter(_LOOP), *_work("Docs"), mode="lean"),
-            trace(enter(_LOOP), *_work("Coder"), mode="lean"),
-            path=TRACE,
-        )
-
-
-class ReviewerSkipped(TeamRule):
-    code = "TC816"
-    name = "reviewer-skipped"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A task was completed, but no Reviewer was ever dispatched for it."
-    why = "All work is reviewed, even in lean runs."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
-        reviewed: set[str] = set()
-        for event in trace.events:
-            match event:
-                case AgentDispatched(agent=A.REVIEWER):
-                    reviewed.add(trace.task_of(event))
-                case DecisionClosed() if A.REVIEWER in event.waives:
-                    # Only what a review refused can be lifted; in a resumed run that review came before.
-                    reviewed.add(event.task or "")
-                case TaskStatusSet(status="completed", task=task) if not {task, META} & reviewed:
-                    report(event.pointer, f"{task} is completed without a review")
-
-    def examples(self) -> Iterator[Example]:
-        coded = [enter(_LOOP), *_work("Coder")]
-        yield Example(
-            trace(*coded, _completed(), mode="lean"),
-            trace(*coded, *_work("Reviewer"), _completed(), mode="lean"),
-            path=TRACE,
-        )
-
-
-class PreviousSessionTouched(TeamRule):
-    code = "TC818"
-    name = "previous-session-touched"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "A run wrote to the folder of another session."
-    why = "Older sessions are a record of earlier decisions; they can be read, but never changed."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.events:
-            if not isinstance(event, FileWritten | WriteFailed):
-                continue
-            file = event.file.removeprefix("repo:")
-            parts = session_parts(file)
-            is_other = parts is not None and trace.session not in ("", parts[0])
-            if file.startswith("../") or is_other:
-                wrote = "wrote" if isinstance(event, FileWritten) else "tried to write"
-                report(event.pointer, f"{event.author} {wrote} {shown(file)}, which belongs to another session")
-
-    def examples(self) -> Iterator[Example]:
-        def wrote(session: str) -> dict[str, Any]:
-            file = f"repo:.agents-work/{session}/spec.md"
-            return trace(enter(_LOOP), at(_LOOP, "write", file=file, by="Coder"), session="2026-03-01_add-login")
-
-        yield Example(wrote("2026-02-01_old-work"), wrote("2026-03-01_add-login"), path=TRACE)
 
 
 class DispatchMessageIncomplete(TeamRule):
@@ -387,27 +365,3 @@ class DispatchMessageIncomplete(TeamRule):
         good = sent(*names)
         yield Example(sent(*(name for name in names if name != "conventions")), good, path=TRACE)
         yield Example(sent(*reversed(names)), good, path=TRACE)
-
-
-class ForeignDecisionWrite(TeamRule):
-    code = "TC820"
-    name = "foreign-decision-write"
-    severity = Severity.ERROR
-    origin = FIXED
-    summary = "Someone other than the Orchestrator wrote a user decision."
-    why = "Only the Orchestrator asks the user, so only it knows the answer."
-
-    def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.of_type(FileWritten):
-            author = event.author
-            if author != A.ORCHESTRATOR and event.decisions and is_member(author, AgentName):
-                report(
-                    event.pointer,
-                    f"{author} wrote {listed(event.decisions)}; only the Orchestrator may write user decisions",
-                )
-
-    def examples(self) -> Iterator[Example]:
-        def wrote(**by: str) -> dict[str, Any]:
-            return trace(enter("INTAKE"), at("INTAKE", "write", file="status.json", set=["UD-1=answered"], **by))
-
-        yield Example(wrote(by="SpecAgent"), wrote(), path=TRACE)

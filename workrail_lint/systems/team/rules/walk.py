@@ -19,7 +19,8 @@ from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.base import (
-    DECIDED,
+    FIXED,
+    PRACTICE,
     AcceptanceDocument,
     Backlog,
     Document,
@@ -51,9 +52,10 @@ def places(root: Any, pattern: str) -> list[tuple[str, Any]]:
 
 
 K = TeamKind
-_LEGACY_INFO = ("TC304", "TC702", "TC709")
+_LEGACY_INFO = ("TC702", "TC709")
 # What the rules about agent files say of every alternative, those about outputs need not say of the first.
-_SAID_OF_FILES = ("TC532", "TC533", "TC534", "TC549")
+_SAID_OF_FILES = ("TC533", "TC549")
+_SHAPES_OF_FILES = ("OutputStatus", "AgentName")
 # The members that name files, by kind: a `*` matches every element of a list.
 _PATHS: dict[TeamKind, tuple[str, ...]] = {
     K.TASKS: ("/tasks/*/files_expected/*", "/tasks/*/context_files/*"),
@@ -84,9 +86,11 @@ def lowered(rule: Rule | RuleInfo, severity: Severity, profile: Profile) -> Seve
     """Return how bad a finding is under a profile."""
     if profile is Profile.LEGACY and rule.code in _LEGACY_INFO:
         return Severity.INFO
-    if profile is not Profile.STRICT and rule.origin == DECIDED and severity is Severity.ERROR:
-        return Severity.WARNING
-    return severity
+    if profile is Profile.STRICT or rule.origin == FIXED:
+        return severity
+    if rule.origin == PRACTICE:
+        return Severity.INFO
+    return Severity.WARNING if severity is Severity.ERROR else severity
 
 
 def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
@@ -137,8 +141,8 @@ def _describers() -> Describers[TeamRule]:
 def _describe_violations(collector: Collector, document: Document, without: tuple[str, ...] = ()) -> None:
     """Report the violations of the schema that a rule describes; other rules find the rest in the values themselves."""
     for violation in document.reported:
-        described = _describers().describe(violation, document)
-        if described is not None and described[0].code not in without:
+        described = None if violation.shape in without else _describers().describe(violation, document)
+        if described is not None:
             rule, description = described
             collector.add(
                 rule,
@@ -159,7 +163,7 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
     for sample in file.outputs:
         _begin(rules, file.options, sample.document.source)
         output = SampleOutput(file, sample)
-        _describe_violations(rules.collector, output, _SAID_OF_FILES)
+        _describe_violations(rules.collector, output, _SHAPES_OF_FILES)
         for check, report in rules.calls("check_output"):
             if report.rule.code not in _SAID_OF_FILES:
                 check(output, report)
