@@ -112,11 +112,8 @@ def _serve_engine(args: argparse.Namespace) -> int:
         home = opened.value
     engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
 
-    from pytest_workrail.mcp.server import serve  # needs mcp, which is optional
-
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
-    serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
-    return OK
+    return _serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
 
 
 def _engine_pin(args: argparse.Namespace, compiled: CompiledWorkflow, name: str) -> dict[str, Any] | None:
@@ -132,9 +129,13 @@ def _engine_pin(args: argparse.Namespace, compiled: CompiledWorkflow, name: str)
 
 
 def _serve_authoring() -> int:
+    return _serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
+
+
+def _serve(tools: EngineTools | AuthoringTools) -> int:
     from pytest_workrail.mcp.server import serve  # needs mcp, which is optional
 
-    serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
+    serve(tools)
     return OK
 
 
