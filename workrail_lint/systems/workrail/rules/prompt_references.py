@@ -154,12 +154,12 @@ class StepReferenceUnknown(WorkflowRule):
         """Yield what a text about the workflow says of the number of a step, if that step has another one."""
         titles = [(index, plain_title(step.title)) for index, step in enumerate(workflow.steps, 1)]
         for match in _NUMBER_AND_TITLE.finditer(text):
-            kind, number, said = match[1].lower(), match[2], match[3].lower()
-            stems = _stems(said)
+            kind, number, words_after = match[1].lower(), match[2], match[3].lower()
+            stems = _stems(words_after)
             right: list[str] = []
             for index, own in titles:
                 words = _stems(own)
-                if len(own) > 3 and (said.startswith(own) or (len(words) > 1 and words <= stems)):
+                if len(own) > 3 and (words_after.startswith(own) or (len(words) > 1 and words <= stems)):
                     right += [part.number for part in numbered_steps(workflow) if part.title == own] or [str(index)]
             if right and number not in {*right, *map(base_number, right)}:
                 yield (
