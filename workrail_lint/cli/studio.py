@@ -188,8 +188,8 @@ def _findings(args: argparse.Namespace) -> tuple[dict[str, list[bytes]], dict[st
         about = finding_object(item, data)
         if about["fix"] is not None:
             about["fix"] = {name: about["fix"][name] for name in ("title", "safety")}
-        shown = json.dumps({name: about[name] for name in _SHOWN}, separators=(",", ":")).encode()
-        by_path.setdefault(os.path.normpath(item.finding.path), []).append(shown)
+        record = json.dumps({name: about[name] for name in _SHOWN}, separators=(",", ":")).encode()
+        by_path.setdefault(os.path.normpath(item.finding.path), []).append(record)
     return by_path, {name: rule.why for name, rule in sorted(data.rules.items())}
 
 

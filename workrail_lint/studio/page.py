@@ -39,8 +39,8 @@ def page_bytes(data: dict[str, Any], title: str) -> bytes:
         '<div id="app"></div><noscript>This page needs JavaScript. It loads nothing from the network.</noscript>'
         f"{start}</script>"
     )
-    before, found, after = html_page(f"{title} - studio", style, body, script=script, frames=frames).partition(start)
-    return _joined(chain((before, found), script_pieces(data), (after,)))
+    before, marker, after = html_page(f"{title} - studio", style, body, script=script, frames=frames).partition(start)
+    return _joined(chain((before, marker), script_pieces(data), (after,)))
 
 
 def script_bytes(data: dict[str, Any]) -> bytes:

@@ -450,9 +450,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
     name = "assessment-dimension-unknown"
     severity = Severity.WARNING
     origin = "product"
-    summary = (
-        "A prompt names a dimension that the assessment does not have, or a level that the dimension does not have."
-    )
+    summary = "A prompt names a dimension that the assessment does not have, or a level that the dimension lacks."
     why = (
         "The engine rejects an assessment with an unknown dimension or level, so an agent that follows the prompt is "
         "blocked."

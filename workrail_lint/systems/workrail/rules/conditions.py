@@ -120,8 +120,7 @@ class ConditionOperatorUnknown(_ConditionRule):
     summary = "A condition has an unknown operator, or one that is not allowed in its place."
     why = (
         "The operators are a closed set, so the engine rejects the workflow. It can evaluate `startsWith`, `endsWith` "
-        "and `matches`, but rejects files that contain them; in the condition of a validation rule it also rejects "
-        "`in` and `contains`."
+        "and `matches`, but rejects files with them; in the condition of a validation rule also `in` and `contains`."
     )
     fix = "Replace a common wrong spelling with the operator."
     describes = (("Condition", "additionalProperties"), ("RuleCondition", "additionalProperties"))

@@ -217,9 +217,8 @@ class LoopSourceLoopIdMismatch(LoopRule):
     origin = "runtime"
     summary = "The `conditionSource` of a loop has no `loopId`, or one that is not the loop's id."
     why = (
-        "A decision applies to the loop it names, by the id of the loop step. If a prompt tells the agent another id, "
-        "its decisions are rejected, and the loop runs to its limit; the public engine ignored such decisions until it "
-        "stopped reading `loopId`. As long as no prompt names the other id, it is only advice."
+        "If a prompt tells the agent another id than the loop's, its decisions are about no loop: they are rejected or "
+        "ignored, and the loop runs to its limit. As long as no prompt names the other id, it is only advice."
     )
     fix = "Set `loopId` to the loop's id."
 

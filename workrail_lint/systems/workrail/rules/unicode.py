@@ -168,11 +168,8 @@ class UnicodeInvisible(WorkflowRule):
     origin = "product"
     summary = "A string contains invisible, reordering, control or broken characters."
     why = (
-        "They break searches, checks and comparisons: a word with one inside is a different word. Joiners inside emoji "
-        "and in scripts that need them are fine. Characters that change the direction of text show a reviewer another "
-        "order than the agent reads, and tag characters spell text that no screen shows but a language model reads: "
-        "both can hide instructions, so they are errors. Control characters can overwrite what a terminal printed. "
-        "Half of a surrogate pair is not a character; each tool replaces it differently."
+        "A reviewer and the agent read different things: another order, words that no screen shows, a terminal that was "
+        "overwritten. Searches and comparisons miss such words. Joiners inside emoji and scripts are fine."
     )
     fix = "Remove the characters."
     needs = frozenset({characters.BIDI, characters.INVISIBLE, characters.TAG, characters.CONTROL, characters.SURROGATE})
