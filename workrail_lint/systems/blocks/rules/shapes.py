@@ -1,4 +1,4 @@
-"""What a document breaks of its schema, in words: one description for outputs, definitions and mounts."""
+"""Violations of a schema in words: one description for outputs, definitions and mounts."""
 
 from __future__ import annotations
 

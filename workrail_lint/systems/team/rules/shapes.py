@@ -1,4 +1,4 @@
-"""What a document breaks of its schema, in words: one description for every kind of document and every keyword."""
+"""Violations of a schema in words: one description for every kind of document and every keyword."""
 
 from __future__ import annotations
 
