@@ -6,6 +6,7 @@ import argparse
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.cli.sessions import add_redaction
@@ -21,13 +22,14 @@ from pytest_workrail.mcp.workspace import DiskWorkspace
 from pytest_workrail.run.project import project_profile
 from pytest_workrail.sessions.recording import LiveRecorder
 from pytest_workrail.sessions.versions import Version, versions_below
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.output import make_data_folder
 from workrail_lint.cli.parser import Parser
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 PROGRAM = "workrail-test serve"
 
@@ -85,7 +87,8 @@ def _serve_engine(args: argparse.Namespace) -> int:
         if version.compiled is None:
             library.put(InvalidWorkflow(name, "project", (version.problem,)))
         else:
-            library.put(WorkflowEntry(version.compiled.ir, source_ref=version.path.as_posix()))
+            ir, source = version.compiled.ir, version.path.as_posix()
+            library.put(WorkflowEntry(ir, source_ref=source, pin=_engine_pin(args, version.compiled, name)))
     if not library.entries():
         err(f"{PROGRAM}: no workflow that can be started was found")
         for reject in library.rejects():
@@ -100,6 +103,8 @@ def _serve_engine(args: argparse.Namespace) -> int:
         root = data_root(os.environ, Path.home(), override=Path(args.data), workflow_folders=sorted(folders))
         if isinstance(root, Err):
             raise UsageError(printable(root.error))
+        if args.profile == "locked":
+            err(f"{PROGRAM}: the public engine can't continue sessions of profile locked")
         make_data_folder(args.data)
         opened = on_disk(root.value, SystemClock(), SystemEntropy())
         if isinstance(opened, Err):
@@ -107,17 +112,30 @@ def _serve_engine(args: argparse.Namespace) -> int:
         home = opened.value
     engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
 
-    from pytest_workrail.mcp.server import serve  # needs mcp, which is optional
-
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
-    serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
-    return OK
+    return _serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
+
+
+def _engine_pin(args: argparse.Namespace, compiled: CompiledWorkflow, name: str) -> dict[str, Any] | None:
+    """The pin with which the public engine can continue a session that is kept; None where it can't."""
+    if args.data is None or args.profile != "reference":
+        return None
+    snapshot = compiled.engine_target()
+    if isinstance(snapshot, Ok):
+        return snapshot.value
+    reason = printable(snapshot.error[0].message)
+    err(f"{PROGRAM}: {printable(name)}: the public engine refuses it, so it can't continue sessions of it: {reason}")
+    return None
 
 
 def _serve_authoring() -> int:
+    return _serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
+
+
+def _serve(tools: EngineTools | AuthoringTools) -> int:
     from pytest_workrail.mcp.server import serve  # needs mcp, which is optional
 
-    serve(AuthoringTools(Path.cwd(), lambda path: generated_for(path, list(PROFILES))))
+    serve(tools)
     return OK
 
 

@@ -89,20 +89,20 @@ def missing_scenario(
     mutated = mutant.apply(sound.ir)
     for candidate in islice(_candidates(mutant, sound.ir, mutated, profiles), most):
         scenario: dict[str, Any] = {"workflow": "workflow.json", **candidate}
-        run, shown = sound.of(scenario)
+        run, transcript = sound.of(scenario)
         if run.ending.kind in ("misplayed", "endless"):
             continue
-        if _differs(shown, scenario, mutated):
+        if _differs(transcript, scenario, mutated):
             return {**candidate, "expect": expected(run)}
     return None
 
 
-def _differs(shown: Any, scenario: dict[str, Any], mutated: dict[str, Any]) -> bool:
+def _differs(transcript: Any, scenario: dict[str, Any], mutated: dict[str, Any]) -> bool:
     try:
         other = run_scenario(Loaded(scenario, mutated)).run
     except Exception:  # a workflow that no author could compile may lead anywhere
         return True
-    return bool(shown != shown_by(other))
+    return bool(transcript != shown_by(other))
 
 
 def expected(run: Run) -> dict[str, Json]:

@@ -61,7 +61,7 @@ class DataFolder:
         return sorted(sessions, key=lambda each: (-each.modified_ms, each.session_id))
 
     def fingerprint(self, session_id: str) -> str:
-        """What changes whenever a file of a session does: sizes, and times that no program can set back."""
+        """Return a digest of the sizes of all files of a session, and of their times, which no program can set back."""
         path = os.path.join(self.root, SESSIONS, session_id)
         parts = [(0, 0, 0)]
         try:

@@ -29,7 +29,8 @@ def node_prompts(
     home = read_only_home(folder.root)
     profile = profile_of(profile_name)
     response_format = ResponseFormat(profile, PromptStyle.FULL, home.issuer)
-    programs = Programs(home.stores.workflows.get, profile)
+    workflows = home.stores.workflows
+    programs = Programs(workflows.get, workflows.get_ir, profile)
     loader = SessionLoader(home.stores.sessions.load, home.stores.snapshots.get, programs)
     session = view_session(SessionId(story.session_id), story.log.truth)
     if isinstance(session, Err):

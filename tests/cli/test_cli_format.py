@@ -24,17 +24,33 @@ MOVED = {"steps": GOOD["steps"], **{name: value for name, value in GOOD.items() 
 def test_members_take_the_order_of_the_model(run: Run, write: Any, tmp_path: Path) -> None:
     write("a.json", MOVED)
     before = (tmp_path / "a.json").read_text()
-    assert run("format", "--check", "a.json").code == 1
-    shown = run("format", "--diff", "a.json")
+    assert run("format", "--check", "a.json").code == 0  # unless it is asked for, the author's order stays
+    assert run("format", "--check", "--sort", "a.json").code == 1
+    shown = run("format", "--diff", "--sort", "a.json")
     assert shown.code == 1
     assert '+  "id": "demo.example",' in shown.out
     assert (tmp_path / "a.json").read_text() == before
-    assert run("format", "a.json").code == 0
+    assert run("format", "--sort", "a.json").code == 0
     after = (tmp_path / "a.json").read_text()
     assert list(json.loads(after))[:3] == ["id", "name", "description"]
     assert list(json.loads(after))[-1] == "steps"
     assert json.loads(after) == MOVED
     assert run("format", "--check", "a.json").code == 0
+
+
+def test_a_new_project_and_the_fixtures_are_in_style(run: Run) -> None:
+    fixtures = Path(__file__).parents[2] / "fixtures"
+    assert run("init", "new", "--ci", "none").code == 0
+    assert run("format", "--check", "new", str(fixtures / "workflows"), str(fixtures / "scenarios/workflows")).code == 0
+
+
+def test_layout_is_mended_without_the_order(run: Run, write: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(MOVED))
+    assert run("format", "--check", "a.json").code == 1
+    assert run("format", "a.json").code == 0
+    after = (tmp_path / "a.json").read_text()
+    assert list(json.loads(after)) == list(MOVED)
+    assert after.startswith('{\n  "steps": [\n')
 
 
 def test_what_can_not_be_read_stays(run: Run, write: Any, tmp_path: Path) -> None:

@@ -95,3 +95,11 @@ def test_importing_the_package_costs_nothing() -> None:
         check=True,
     )
     assert not [name for name in shown.stdout.split() if name.startswith("workrail_lint.")]
+
+
+def test_compiling_imports_no_rules_and_no_analysis() -> None:
+    rooms = ("rules.", "analysis.analysis", "lint", "schema_findings", "system")
+    code = "import sys, workrail_lint.systems.workrail.compile; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unwanted = tuple(f"workrail_lint.systems.workrail.{room}" for room in rooms)
+    assert [name for name in done.stdout.split() if name.startswith(unwanted)] == []

@@ -21,7 +21,7 @@ from pytest_workrail.explore.mutation_operators import (
     mutants,
     without_injected,
 )
-from pytest_workrail.explore.mutation_report import missing_scenario, perform, pieces, stryker_file
+from pytest_workrail.explore.mutation_report import SoundRuns, missing_scenario, perform, pieces, stryker_file
 from pytest_workrail.explore.mutation_verdicts import (
     Baseline,
     Verdict,
@@ -135,7 +135,7 @@ def test_what_is_proved_inert_is_noticed_by_no_run(name: str) -> None:
     ir = compiled(name)
     for mutant in mutants(ir):
         if inert_reason(mutant, ir, ["reference", "locked"]) is not None:
-            assert missing_scenario(mutant, ir, ["reference", "locked"], 40) is None, mutant.id
+            assert missing_scenario(mutant, SoundRuns(ir), ["reference", "locked"], 40) is None, mutant.id
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_another_limit_is_noticed_by_a_run_with_one_element_more(loop: Any, cont
     body = [{"id": "inner", "title": "Inner", "prompt": "Do it."}]
     ir = drawn_loop({**loop, "maxIterations": 3}, body)
     (mutant,) = [each for each in mutants(ir) if each.id == mutant_id]
-    missing = missing_scenario(mutant, ir, ["reference"])
+    missing = missing_scenario(mutant, SoundRuns(ir), ["reference"])
     assert missing is not None
     assert missing["context"] == context
     assert missing["expect"] == {"status": "complete", "steps": ["inner"] * 3}

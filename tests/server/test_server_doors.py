@@ -68,7 +68,7 @@ def ask(folder: Path, *requests: dict[str, Any]) -> tuple[dict[Any, Any], str]:
     end = {**SHUTDOWN, "id": 999_999}
     messages = b"".join(map(framed, [INITIALIZE, opened(folder), *requests, end, EXIT]))
     code, answers, error = talk(folder, messages)
-    assert (code, [each["id"] for each in requests if each["id"] not in answers]) == (0, [])
+    assert (code, [each["id"] for each in requests if "id" in each and each["id"] not in answers]) == (0, [])
     assert "Traceback" not in error
     return answers, error
 
@@ -148,7 +148,8 @@ ENDS = {
     "negative": (b"Content-Length: -5\r\n\r\n{}", "is not a number"),
     "no digits": (b"Content-Length: abc\r\n\r\n{}", "is not a number"),
     "nothing": (b"Content-Length:\r\n\r\n{}", "is not a number"),
-    "another header without end": (b"X: %b" % (b"a" * 100_000), "a line of a header is too long"),
+    "another header without end": (b"X: %b" % (b"a" * 100_000), "a header is too long"),
+    "headers without end": (b"X: y\r\n" * 10_000, "a header is too long"),
 }
 
 
@@ -226,3 +227,27 @@ def test_positions_agree_with_a_plain_count(encoding: str) -> None:
         units = len(before.encode(codec, "surrogatepass")) // size
         assert places.position(offset) == lsp.Position(text.count("\n", 0, offset), units)
         assert places.offset(places.position(offset)) == offset
+
+
+def test_a_change_that_ends_before_it_starts_repeats_nothing(tmp_path: Path) -> None:
+    """Ten of them would make a document of one line a thousand times as long."""
+    make_project(tmp_path)
+    uri = (tmp_path / WORKFLOW).as_uri()
+    text = json.dumps(workflow(step("first")))
+    whole = {"start": {"line": 0, "character": len(text)}, "end": {"line": 0, "character": 0}}
+    changes = [
+        {
+            "method": "textDocument/didChange",
+            "params": {
+                "textDocument": {"uri": uri, "version": version},
+                "contentChanges": [{"text": text}, {"range": whole, "text": '{"a":1}'}],
+            },
+        }
+        for version in range(2, 5)
+    ]
+    answers, error = ask(
+        tmp_path, *changes, request(10, "textDocument/documentSymbol", uri), request(11, "textDocument/formatting", uri)
+    )
+    assert "Traceback" not in error
+    (edit,) = answers[11]["result"]
+    assert edit["range"]["end"]["character"] <= len('{"a":1}')

@@ -25,10 +25,11 @@ def main(arguments: list[str]) -> int:
     if not files:
         err(f"workrail-lint: no workflow found in {', '.join(map(printable, paths))}")
         return NOTHING
+    walk = schema_walk("workflow") if args.sort else None
     changed = broken = 0
     for file in files:
         text = file.data.decode("utf-8", "replace")
-        formatted = restyled(text, schema_walk("workflow")) if "�" not in text or text.encode() == file.data else None
+        formatted = restyled(text, walk) if "�" not in text or text.encode() == file.data else None
         if formatted is None:
             err(f"workrail-lint: {printable(file.path)} is not valid JSON; workrail-lint check says why")
             broken += 1
@@ -55,7 +56,7 @@ def main(arguments: list[str]) -> int:
 def parser() -> Parser:
     result = Parser(
         "format",
-        "Format workflow files: members in the order of the model, two spaces a level; every value keeps its spelling.",
+        "Format workflow files: two spaces for each level; members keep their order, and every value its spelling.",
     )
     result.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
     result.add_alternatives(
@@ -63,6 +64,9 @@ def parser() -> Parser:
             "--check": "write nothing; list files that differ and exit with 1",
             "--diff": "write nothing; show what would change and exit with 1",
         }
+    )
+    result.add_argument(
+        "--sort", action="store_true", help="also put members into the order of the model: id, name, description, ..."
     )
     add_inputs(result)
     return result

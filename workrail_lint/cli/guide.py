@@ -19,6 +19,7 @@ _FOLDERS = (os.path.join(_PACKAGE, "guide"), os.path.join(os.path.dirname(_PACKA
 _INDEX, _DENSE = "README.md", "llms"
 _TOPIC_ROW = re.compile(r"^\| \[([a-z]+)\]\([a-z]+\.md\) \| (.+) \|$", re.MULTILINE)
 _EXAMPLE = re.compile(r"^```json file=workflows/([\w-]+)\.json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(```\w+)[^\n]*$", re.MULTILINE)  # what follows the language is for our tests
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 _MARKED = re.compile(r"\*\*([^*]+)\*\*|`([^`]+)`")
 
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
         out_bytes(_example(args.example, topics).encode())
     elif args.topic is None:
         width = max(map(len, topics))
-        out("How to write a workflow that an agent gets through. Run workrail-lint guide TOPIC to read about\n")
+        out("How to write a workflow that an agent gets through. Run workrail-lint guide TOPIC to read one of these:\n")
         for name, question in topics.items():
             out(f"  {name.ljust(width)}  {question}")
         out("\nStart with the tutorial. Models that write workflows read workrail-lint guide llms.")
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
         if sys.stdout.isatty():
             out("\n".join(_rendered(page, Style(uses_colour()))))
         else:
-            out_bytes(page.encode())  # as it is, for programs
+            out_bytes(_FENCE.sub(r"\1", page).encode())
     return OK
 
 

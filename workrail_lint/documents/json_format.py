@@ -31,15 +31,15 @@ class _Value:
         self.items = items
 
 
-def restyled(text: str, walk: SchemaWalk) -> str | None:
-    """Return an object in the one style: members in the order of its schema, two spaces for each level.
+def restyled(text: str, walk: SchemaWalk | None = None) -> str | None:
+    """Return an object in the one style: two spaces for each level; with a walk, members in the order of its schema.
 
     None for a text that is not sound JSON, or that repeats a member.
     """
     document = read_json(text, max_bytes=None)
     if not document.readable or document.problems or not isinstance(document.value, dict):
         return None
-    return formatted(ordered(text, walk))
+    return formatted(text if walk is None else ordered(text, walk))
 
 
 def ordered(text: str, walk: SchemaWalk) -> str:

@@ -22,7 +22,6 @@ from workrail_lint.project.fixing import fix_text
 from workrail_lint.server.document import CONFIGURATION, OpenDocument
 from workrail_lint.server.names import steps_by_id
 from workrail_lint.systems.base import UNSET_VARIABLE
-from workrail_lint.systems.schemas import schema_walk
 
 _BASELINE = "workrail-baseline.json"
 _REASON = "Say why this is meant."
@@ -80,7 +79,7 @@ def fix_all(document: OpenDocument) -> Edit | None:
 
 def format_edit(document: OpenDocument) -> Edit | None:
     """One edit that brings a workflow into the canonical style, as small as it can be."""
-    formatted = restyled(document.text, schema_walk("workflow")) if document.is_workflow else None
+    formatted = restyled(document.text) if document.is_workflow else None
     return None if formatted is None else difference(document.text, formatted)
 
 

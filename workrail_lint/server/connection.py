@@ -7,6 +7,12 @@ import logging
 import re
 from typing import Any, BinaryIO
 
+from lsprotocol.types import (
+    DidChangeTextDocumentNotification,
+    Range,
+    TextDocumentContentChangeEvent,
+    TextDocumentContentChangePartial,
+)
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.protocol import LanguageServerProtocol
 
@@ -15,7 +21,7 @@ from workrail_lint.base.files import MAX_FILE_BYTES
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.documents.scanner import loads
 
-_MAX_HEADER = 4096
+_MAX_HEADER = 4096  # all of its lines together
 _MAX_MESSAGE = 2 * MAX_FILE_BYTES  # a document in JSON, with all that is escaped in there
 _LENGTH = re.compile(rb"content-length:[ \t]*([0-9]{1,12})[ \t]*\r?\n", re.IGNORECASE)
 _LONG_NUMBER = re.compile(rb"[0-9]{400}")
@@ -26,13 +32,15 @@ class Input:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._header = 0  # bytes of the header that is being read
         self.problem: str | None = None  # why nothing more was read
 
     def readline(self) -> bytes:
         """Return a line of a header."""
         line = b"" if self.problem is not None else self._stream.readline(_MAX_HEADER)
+        self._header += len(line)
         if not line.lower().startswith(b"content-length"):
-            return line if len(line) < _MAX_HEADER else self._end("a line of a header is too long")
+            return line if self._header < _MAX_HEADER else self._end("a header is too long")
         length = _LENGTH.fullmatch(line)
         if length is None:
             return self._end("the Content-Length of a message is not a number")
@@ -42,6 +50,7 @@ class Input:
 
     def read(self, size: int) -> bytes:
         """Return a whole message; nothing when the client left in the middle of it."""
+        self._header = 0
         body = self._stream.read(size)
         if len(body) < size:
             return b""
@@ -62,16 +71,26 @@ class Protocol(LanguageServerProtocol):
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         try:
-            return super().structure_message(data)
+            message = super().structure_message(data)
         except JsonRpcException:
             if "method" in data and isinstance(data.get("id"), int | str):
                 message = f"the parameters of {printable(str(data['method']))} are not valid"
                 self._send_response(data["id"], None, JsonRpcInvalidParams(message).to_response_error())
             return None
+        if isinstance(message, DidChangeTextDocumentNotification):
+            for change in message.params.content_changes:
+                _put_in_order(change)
+        return message
 
     def handle_message(self, message: Any) -> None:
         if message is not None:
             super().handle_message(message)
+
+
+def _put_in_order(change: TextDocumentContentChangeEvent) -> None:
+    """Make a range that ends before it starts what the editor means; pygls would repeat what is in between."""
+    if isinstance(change, TextDocumentContentChangePartial) and change.range.end < change.range.start:
+        change.range = Range(change.range.end, change.range.start)
 
 
 class _OneLine(logging.Handler):

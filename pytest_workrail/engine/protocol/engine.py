@@ -190,7 +190,9 @@ class Engine:
         self._response_format = ResponseFormat(self.profile, chosen.style, home.issuer, declared)
         stores = home.stores
         self._loader = SessionLoader(
-            stores.sessions.load, stores.snapshots.get, Programs(stores.workflows.get, self.profile)
+            stores.sessions.load,
+            stores.snapshots.get,
+            Programs(stores.workflows.get, stores.workflows.get_ir, self.profile),
         )
         self._writer = SessionWriter(stores.sessions, stores.snapshots, home.gate, home.mint, home.clock)
         self._advancing = AdvanceHandler(self._loader, self._writer, self._response_format, self._workspace, declared)

@@ -20,7 +20,7 @@ from pytest_workrail.engine.protocol.ports import (
 )
 from pytest_workrail.engine.protocol.requests import InspectRequest, ListRequest
 from pytest_workrail.engine.protocol.responses import Listing
-from pytest_workrail.engine.protocol.sessions import frozen
+from pytest_workrail.engine.protocol.sessions import frozen, pinned_hash
 from pytest_workrail.engine.protocol.start import find_startable
 from pytest_workrail.engine.protocol.step_response import references_of
 from workrail_lint.base.js import Json
@@ -43,8 +43,8 @@ class MemoryLibrary:
         self._found[workflow.workflow_id] = workflow
 
     def put_ir(self, ir: dict[str, Any]) -> None:
-        """Add a compiled workflow of the project."""
-        self.put(WorkflowEntry(ir))
+        """Add a compiled workflow of the project; a log without a source can't be read by the public engine."""
+        self.put(WorkflowEntry(ir, source_ref=f"{ir['workflowId']}.json"))
 
     def find(self, workflow_id: str) -> Found:
         return self._found.get(workflow_id)
@@ -106,13 +106,13 @@ def list_workflows(
 
 def _item(entry: WorkflowEntry, inject_onboarding: bool) -> Json:
     ir = entry.ir
-    pin = frozen(ir, inject_onboarding)
+    pin = pinned_hash(entry, inject_onboarding)
     members: dict[str, Json] = {
         "workflowId": ir["workflowId"],
         "name": ir["name"],
         "description": ir["description"],
         "version": ir["version"],
-        "workflowHash": None if isinstance(pin, Err) else pin.value[1],
+        "workflowHash": None if isinstance(pin, Err) else pin.value,
         "kind": "workflow",
     }
     if entry.visibility is not None:
@@ -149,7 +149,10 @@ def inspect_workflow(
     pin = frozen(entry.ir, inject_onboarding)
     if isinstance(pin, Err):
         return pin
-    ir, workflow_hash = pin.value
+    pinned = pinned_hash(entry, inject_onboarding)
+    if isinstance(pinned, Err):
+        return pinned
+    ir, _ = pin.value
     compiled: dict[str, Json] = {
         "schemaVersion": 1,
         "sourceKind": entry.source_kind,
@@ -164,7 +167,7 @@ def inspect_workflow(
         }
     members: dict[str, Json] = {
         "workflowId": ir["workflowId"],
-        "workflowHash": workflow_hash,
+        "workflowHash": pinned.value,
         "mode": request.mode,
         "compiled": compiled,
     }

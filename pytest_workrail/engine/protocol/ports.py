@@ -20,7 +20,8 @@ from workrail_lint.base.result import Err, Ok
 class WorkflowEntry(Struct, frozen=True):
     """A workflow that can be started, as it was compiled.
 
-    `visibility` and `staleness` are the host's own words about it, passed through as they are.
+    `pin` is what the public engine would pin of it, None where that engine refuses it or none shall continue its
+    sessions. `visibility` and `staleness` are the host's own words about it, passed through as they are.
     """
 
     ir: dict[str, Any]
@@ -29,6 +30,7 @@ class WorkflowEntry(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     visibility: Json = None
     staleness: Json = None
+    pin: dict[str, Any] | None = None
 
     @property
     def workflow_id(self) -> str:
@@ -107,6 +109,6 @@ class Workspace(Protocol):
 
 
 # Loading one thing; nothing else can be reached through the function.
-LoadSession: TypeAlias = "Callable[[SessionId], Ok[SessionTruth] | Err[StoreError]]"
-LoadSnapshot: TypeAlias = "Callable[[SnapshotRef], Ok[ExecutionSnapshot | None] | Err[ContentError]]"
-LoadWorkflow: TypeAlias = "Callable[[WorkflowHash], Ok[dict[str, Json] | None] | Err[ContentError]]"
+LoadSession: TypeAlias = Callable[[SessionId], Ok[SessionTruth] | Err[StoreError]]
+LoadSnapshot: TypeAlias = Callable[[SnapshotRef], Ok[ExecutionSnapshot | None] | Err[ContentError]]
+LoadWorkflow: TypeAlias = Callable[[WorkflowHash], Ok[dict[str, Json] | None] | Err[ContentError]]

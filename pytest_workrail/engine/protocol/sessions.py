@@ -38,7 +38,7 @@ from pytest_workrail.engine.protocol.errors import (
     precondition,
     token_error,
 )
-from pytest_workrail.engine.protocol.ports import LoadSession, LoadSnapshot, LoadWorkflow
+from pytest_workrail.engine.protocol.ports import LoadSession, LoadSnapshot, LoadWorkflow, WorkflowEntry
 from pytest_workrail.engine.store.gate import CorruptTail, Gate, assess
 from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, EventBuilder, SessionTruth
 from pytest_workrail.engine.store.ports import Clock, SessionStore, SnapshotStore
@@ -187,11 +187,30 @@ def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
     return Ok(with_onboarding(compiled.value.ir, title=onboarding.title, prompt=onboarding.prompt))
 
 
+def engine_pin(entry: WorkflowEntry, onboarding: bool) -> dict[str, Any] | None:
+    """Return the pin of a workflow that the public engine can continue; None where there is none."""
+    if entry.pin is None or not onboarding:
+        return entry.pin
+    step = {"id": ONBOARDING_STEP, "title": _ONBOARDING_TITLE, "prompt": _ONBOARDING_PROMPT, "notesOptional": True}
+    definition: dict[str, Any] = entry.pin["definition"]
+    return {**entry.pin, "definition": {**definition, "steps": [step, *definition["steps"]]}}
+
+
+def pinned_hash(entry: WorkflowEntry, onboarding: bool) -> Ok[WorkflowHash] | Err[ToolError]:
+    """Return the hash under which a run of a workflow is pinned."""
+    pin = engine_pin(entry, onboarding)
+    if pin is not None:
+        return Ok(WorkflowHash(digest(canonical_bytes(pin))))
+    own = frozen(entry.ir, onboarding)
+    return own if isinstance(own, Err) else Ok(own.value[1])
+
+
 class Programs:
     """Pinned workflows by hash. Remembers a few: what a hash stands for never changes."""
 
-    def __init__(self, load: LoadWorkflow, profile: Profile) -> None:
+    def __init__(self, load: LoadWorkflow, load_ir: LoadWorkflow, profile: Profile) -> None:
         self._load = load
+        self._load_ir = load_ir
         self.profile = profile
         self._kept: OrderedDict[WorkflowHash, Program] = OrderedDict()
 
@@ -208,7 +227,11 @@ class Programs:
             message = "The workflow this run was started with is no longer here."
             return Err(precondition(message, "Start the workflow again, or restore the data folder."))
         if loaded.value.get("sourceKind") == "v1_pinned":
-            ported = ported_ir(loaded.value)
+            own = self._load_ir(workflow_hash)
+            if isinstance(own, Err):
+                return Err(from_content(own.error))
+            is_ours = own.value is not None and ir_problem(own.value) is None
+            ported = Ok(own.value) if is_ours and own.value is not None else ported_ir(loaded.value)
             if isinstance(ported, Err):
                 return ported
             return Ok(self.keep(Program(ported.value, workflow_hash, self.profile)))

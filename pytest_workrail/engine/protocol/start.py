@@ -61,10 +61,12 @@ from pytest_workrail.engine.protocol.sessions import (
     SessionLoader,
     SessionWriter,
     Written,
+    engine_pin,
     find_node,
     frozen_program,
     load_session,
     open_node,
+    pinned_hash,
 )
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress, references_of
 from pytest_workrail.engine.store.plan import AppendPermit, start_plan
@@ -114,7 +116,21 @@ class StartHandler(Struct, frozen=True):
     def _program(self, entry: WorkflowEntry) -> Ok[Program] | Err[ToolError]:
         programs = self.loader.programs
         program = frozen_program(entry.ir, self.inject_onboarding, programs.profile)
-        return program if isinstance(program, Err) else Ok(programs.keep(program.value))
+        if isinstance(program, Err) or entry.pin is None:
+            return program if isinstance(program, Err) else Ok(programs.keep(program.value))
+        pinned = pinned_hash(entry, self.inject_onboarding)
+        if isinstance(pinned, Err):
+            return pinned
+        return Ok(programs.keep(Program(program.value.ir, pinned.value, programs.profile)))
+
+    def _pin(self, entry: WorkflowEntry, program: Program) -> Ok[None] | Err[ToolError]:
+        """Store what runs: the IR, or the pin of the public engine with the IR beside it."""
+        pin = engine_pin(entry, self.inject_onboarding)
+        stored = self.workflows.put(program.ir if pin is None else pin)
+        if isinstance(stored, Ok) and pin is not None:
+            kept = self.workflows.put_ir(stored.value, program.ir)
+            return Err(from_content(kept.error)) if isinstance(kept, Err) else kept
+        return Err(from_content(stored.error)) if isinstance(stored, Err) else Ok(None)
 
     def _open_session(
         self,
@@ -125,9 +141,9 @@ class StartHandler(Struct, frozen=True):
         selection: Selection,
     ) -> Ok[NodeAddress] | Err[ToolError]:
         observations = _observations(self.workspace.facts(request.workspace_path))
-        pinned = self.workflows.put(program.ir)
+        pinned = self._pin(entry, program)
         if isinstance(pinned, Err):
-            return Err(from_content(pinned.error))
+            return pinned
         kept = self.writer.store_snapshot(snapshot_of(selection.state))
         if isinstance(kept, Err):
             return kept

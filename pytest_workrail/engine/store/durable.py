@@ -88,7 +88,8 @@ def make_durable(files: Files, path: str) -> None:
 
 def prepare_root(files: Files) -> None:
     """Make the folders of a data root, so that no later write has to."""
-    for folder in (layout.SESSIONS, layout.SNAPSHOTS, layout.PINNED_WORKFLOWS, layout.KEYS):
+    workflows = (layout.PINNED_WORKFLOWS, layout.COMPILED_WORKFLOWS)
+    for folder in (layout.SESSIONS, layout.SNAPSHOTS, *workflows, layout.KEYS):
         files.make_dir(folder)
         files.sweep(folder)
     for folder in (parent(layout.PINNED_WORKFLOWS), ""):

@@ -519,6 +519,30 @@ class FilePinnedWorkflowStore:
             return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", str(problem)))
         return Ok(workflow_hash)
 
+    def put_ir(self, workflow_hash: WorkflowHash, ir: dict[str, Json]) -> Ok[None] | Err[ContentError]:
+        """Keep an IR under the hash of the pin, with its own hash, so that damage is noticed."""
+        try:
+            raw = canonical_bytes({"hash": digest(canonical_bytes(ir)), "ir": ir})
+            _put(self._files, layout.compiled_workflow(workflow_hash), raw)
+        except OSError as problem:
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
+        return Ok(None)
+
+    def get_ir(self, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
+        try:
+            raw = self._files.read(layout.compiled_workflow(workflow_hash))
+        except OSError as problem:
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem), is_out_of_space(problem)))
+        if raw is None:
+            return Ok(None)
+        decoded = decode_json(raw)
+        content = decoded.value if isinstance(decoded, Ok) else None
+        ir = content.get("ir") if isinstance(content, dict) else None
+        if isinstance(content, dict) and isinstance(ir, dict) and digest(canonical_bytes(ir)) == content.get("hash"):
+            return Ok(ir)
+        message = f"the compiled workflow of {workflow_hash} is not what was stored"
+        return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", message))
+
     def get(self, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
         try:
             raw = self._files.read(layout.pinned_workflow(workflow_hash))

@@ -8,6 +8,7 @@ from workrail_lint.base.patterns import Pattern
 SESSIONS = "sessions"
 SNAPSHOTS = "snapshots"
 PINNED_WORKFLOWS = "workflows/pinned"
+COMPILED_WORKFLOWS = "workflows/compiled"  # ours: the public engine does not look there
 KEYS = "keys"
 KEYRING = f"{KEYS}/keyring.json"
 TOKEN_INDEX = f"{KEYS}/token-index.jsonl"
@@ -41,6 +42,11 @@ def snapshot(ref: SnapshotRef) -> str:
 def pinned_workflow(workflow_hash: WorkflowHash) -> str:
     """The file of a pinned workflow."""
     return f"{PINNED_WORKFLOWS}/{_file_name(workflow_hash)}"
+
+
+def compiled_workflow(workflow_hash: WorkflowHash) -> str:
+    """The file of the IR that belongs to a workflow which the public engine can run too."""
+    return f"{COMPILED_WORKFLOWS}/{_file_name(workflow_hash)}"
 
 
 def _file_name(digest: str) -> str:

@@ -243,6 +243,7 @@ class MemoryPinnedWorkflowStore:
 
     def __init__(self) -> None:
         self._workflows: dict[WorkflowHash, bytes] = {}
+        self._compiled: dict[WorkflowHash, bytes] = {}
 
     def put(self, workflow: dict[str, Json]) -> Ok[WorkflowHash] | Err[ContentError]:
         try:
@@ -253,8 +254,18 @@ class MemoryPinnedWorkflowStore:
         self._workflows.setdefault(workflow_hash, raw)
         return Ok(workflow_hash)
 
+    def put_ir(self, workflow_hash: WorkflowHash, ir: dict[str, Json]) -> Ok[None] | Err[ContentError]:
+        self._compiled.setdefault(workflow_hash, canonical_bytes(ir))
+        return _DONE
+
+    def get_ir(self, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
+        return self._decoded(self._compiled.get(workflow_hash), workflow_hash)
+
     def get(self, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
-        raw = self._workflows.get(workflow_hash)
+        return self._decoded(self._workflows.get(workflow_hash), workflow_hash)
+
+    @staticmethod
+    def _decoded(raw: bytes | None, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
         if raw is None:
             return Ok(None)
         decoded = decode_json(raw)

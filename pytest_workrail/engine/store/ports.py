@@ -261,6 +261,14 @@ class PinnedWorkflowStore(Protocol):
         """The workflow of a hash; None when there is none."""
         ...
 
+    def put_ir(self, workflow_hash: WorkflowHash, ir: dict[str, Json]) -> Ok[None] | Err[ContentError]:
+        """Keep the IR of a pin of the public engine beside it."""
+        ...
+
+    def get_ir(self, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
+        """The IR that is kept beside a pin; None when there is none."""
+        ...
+
 
 RETRY_AFTER_MS = 250
 

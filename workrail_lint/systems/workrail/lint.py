@@ -11,17 +11,31 @@ from workrail_lint.findings import Finding
 from workrail_lint.rules.ruleset import LazyRules
 from workrail_lint.systems.workrail.check import CheckedDocument
 from workrail_lint.systems.workrail.compat import Normalized
-from workrail_lint.systems.workrail.engines.judging import advice_for_later
+from workrail_lint.systems.workrail.engines.releases import Target
 from workrail_lint.systems.workrail.identity import source_kind_of
 from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import mentions_of
 from workrail_lint.systems.workrail.rules.prose import text_index
-from workrail_lint.systems.workrail.rules.rule_needs import facts_of
+from workrail_lint.systems.workrail.rules.rule_needs import (
+    NO_ABOUT,
+    NO_EXAMPLES,
+    OTHER_SPEC_VERSION,
+    UNCOUNTED,
+    facts_of,
+)
 from workrail_lint.systems.workrail.rules.walk import run_rules
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry, Mention
+
+# Facts for which rules advise a member of a workflow.
+_ADVISED = {
+    NO_ABOUT: "about",
+    NO_EXAMPLES: "examples",
+    UNCOUNTED: "metricsProfile",
+    OTHER_SPEC_VERSION: "validatedAgainstSpecVersion",
+}
 
 
 class Linter:
@@ -122,3 +136,9 @@ def declared_slots(workflow: Workflow) -> list[str]:
         case {"extensionPoints": {**slots}}:
             return list(map(str, slots))
     return list(dict.fromkeys(point.slot_id for point in workflow.extension_points if point.has("slotId")))
+
+
+def advice_for_later(target: Target) -> set[str]:
+    """Return the facts for which rules would advise what the release refuses."""
+    members = target.schema["definitions"]["Workflow"]["properties"]
+    return {fact for fact, member in _ADVISED.items() if member not in members}

@@ -48,12 +48,22 @@ def rows(catalog: Catalog) -> list[Row]:
     ]
 
 
+_OTHER_SYSTEMS = ("team.", "block.")
+
+
 def list_text(catalog: Catalog) -> str:
-    """A table: kind, id, phase, title."""
-    table = [row[:4] for row in rows(catalog)]
+    """Return a table for authors of workflows: kind, id, phase, title. Contracts of other systems are only counted."""
+    every = rows(catalog)
+    own = [row[:4] for row in every if not row.id.startswith(_OTHER_SYSTEMS)]
+    table = [("kind", "id", "phase", "title"), *own]
     widths = [max((len(row[column]) for row in table), default=0) for column in range(3)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]) for row in table]
-    return "".join(f"{line}\n" for line in [_heading(catalog), *lines])
+    remarks = ['design: works with target = "ir" only; the public engine does not have it']
+    if len(own) < len(every):
+        remarks.append(
+            f"{len(every) - len(own)} contracts of teams and blocks are not for workflows; --json lists them"
+        )
+    return "".join(f"{line}\n" for line in [_heading(catalog), *lines, *remarks])
 
 
 def list_json(catalog: Catalog) -> str:

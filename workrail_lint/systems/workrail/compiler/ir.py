@@ -122,7 +122,7 @@ def _common(node: Node, kind: str) -> RawStep:
 
 def _provenance(node: Node) -> dict[str, Any]:
     origin = node.origin
-    injected = list(_injected(tuple([rich.parts for _, rich in node.inserted]))) if node.inserted else []
+    injected = list(_injected(tuple([marked.parts for _, marked in node.inserted]))) if node.inserted else []
     if origin is None:
         return {"source": "authored", "injected": injected}
     return {"source": origin.source, "injected": injected, "origin": origin.text}

@@ -33,7 +33,7 @@ class Injection:
         self.end = end
 
 
-class Rich:
+class MarkedText:
     """A prompt value whose text is final, with the parts of it that the author did not write."""
 
     __slots__ = ("injections", "parts", "size", "text")
@@ -43,7 +43,7 @@ class Rich:
     ) -> None:
         self.text = text
         self.injections = injections
-        # The same but for their offsets: what stands in many places is one object, by which it is known again.
+        # The same but for their offsets: shared by all places that use them, so identity tells them apart.
         self.parts = injections if parts is None else parts
         self.size: tuple[int, tuple[int, str]] | None = None  # in bytes, and that of the largest ref, once measured
 
@@ -106,7 +106,7 @@ class Node:
         self.added: dict[str, Any] = _NOTHING  # by section, what features add to the prompt blocks
         self.prompt_member = "prompt"  # where the author wrote the prompt
         self.pieces: Sequence[str] = ()  # of a prompt that was written from blocks
-        self.inserted: Sequence[tuple[int, Rich]] = ()  # what builtins brought into it, by the index of its piece
+        self.inserted: Sequence[tuple[int, MarkedText]] = ()  # what builtins brought into it, by the index of its piece
 
     @classmethod
     def of_step(cls, step: RawStep, pointer: str, *, origin: Origin | None = None, loop_id: str | None = None) -> Node:
@@ -141,8 +141,8 @@ class Node:
         starts = [0, *accumulate(map(len, self.pieces))]
         return [
             Injection(item.kind, item.id, item.text, starts[index] + item.start, starts[index] + item.end)
-            for index, rich in self.inserted
-            for item in rich.injections
+            for index, marked in self.inserted
+            for item in marked.injections
         ]
 
     @property

@@ -15,8 +15,8 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
+    MarkedText,
     Node,
-    Rich,
     catalog_hint,
     compile_error,
     step_label,
@@ -35,12 +35,12 @@ class _FeatureItems:
 
     __slots__ = ("_items", "_parts", "_rendered")
 
-    def __init__(self, items: list[Rich]) -> None:
+    def __init__(self, items: list[MarkedText]) -> None:
         self._items = items
-        self._rendered: dict[int, Rich] = {}
+        self._rendered: dict[int, MarkedText] = {}
         self._parts = tuple(injection for item in items for injection in item.injections)
 
-    def rendered(self, first: int) -> Rich:
+    def rendered(self, first: int) -> MarkedText:
         """The items as lines, numbered from `first`, or with dashes if it is 0."""
         if first not in self._rendered:
             text, shifted = "", []
@@ -48,7 +48,7 @@ class _FeatureItems:
                 text += ("\n" if text else "") + (f"{number}. " if first else "- ")
                 shifted += [_shifted(injection, len(text)) for injection in item.injections]
                 text += item.text
-            self._rendered[first] = Rich(text, tuple(shifted), self._parts)
+            self._rendered[first] = MarkedText(text, tuple(shifted), self._parts)
         return self._rendered[first]
 
 
@@ -99,17 +99,17 @@ def _feature_items(features: tuple[str, ...], catalog: Catalog) -> dict[str, _Fe
     return known[features]
 
 
-def _of_feature(feature: str, value: str | list[dict[str, str]], catalog: Catalog) -> Rich:
+def _of_feature(feature: str, value: str | list[dict[str, str]], catalog: Catalog) -> MarkedText:
     """A feature's value, the same for every step."""
     if isinstance(value, str):
-        inner = Rich(value, ())
+        inner = MarkedText(value, ())
     else:
         inner = _resolved([(part.get("refId"), part.get("text", ""), "") for part in value], catalog)
     whole = Injection("feature", feature, inner.text, 0, len(inner.text))
-    return Rich(inner.text, (whole, *inner.injections))
+    return MarkedText(inner.text, (whole, *inner.injections))
 
 
-def _resolved(parts: Iterable[tuple[str | None, str, str]], catalog: Catalog) -> Rich:
+def _resolved(parts: Iterable[tuple[str | None, str, str]], catalog: Catalog) -> MarkedText:
     """Parts (a ref or None, literal text, and the place below the blocks) as one string, with the text of refs."""
     text = ""
     injections: list[Injection] = []
@@ -124,7 +124,7 @@ def _resolved(parts: Iterable[tuple[str | None, str, str]], catalog: Catalog) ->
         injections.append(Injection("ref", ref, inserted, len(text), len(text) + len(inserted)))
         known.append(_of_ref(ref, inserted))
         text += inserted
-    return Rich(text, tuple(injections), tuple(known))
+    return MarkedText(text, tuple(injections), tuple(known))
 
 
 @lru_cache(maxsize=256)
@@ -166,10 +166,10 @@ def render_blocks(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> tup
     return of_refs, of_blocks
 
 
-def _over_budget(node: Node, inserted: list[tuple[int, Rich]]) -> Finding | None:
+def _over_budget(node: Node, inserted: list[tuple[int, MarkedText]]) -> Finding | None:
     total, largest = 0, (0, "")
-    for _, rich in inserted:
-        size, ref = rich.size or _measure(rich)
+    for _, marked in inserted:
+        size, ref = marked.size or _measure(marked)
         total += size
         if ref > largest:
             largest = ref
@@ -183,14 +183,14 @@ def _over_budget(node: Node, inserted: list[tuple[int, Rich]]) -> Finding | None
     return None
 
 
-def _measure(rich: Rich) -> tuple[int, tuple[int, str]]:
+def _measure(marked: MarkedText) -> tuple[int, tuple[int, str]]:
     """The bytes that a value brings into a step, and the largest of its refs."""
-    features = [item for item in rich.parts if item.kind == "feature"]
+    features = [item for item in marked.parts if item.kind == "feature"]
     # A ref inside a feature's text is part of that text and counts once.
-    total = sum([js.u8_length(item.text) for item in features or rich.parts])
-    refs = [(js.u8_length(item.text), item.id) for item in rich.parts if item.kind == "ref"]
-    rich.size = total, max(refs, default=(0, ""))
-    return rich.size
+    total = sum([js.u8_length(item.text) for item in features or marked.parts])
+    refs = [(js.u8_length(item.text), item.id) for item in marked.parts if item.kind == "ref"]
+    marked.size = total, max(refs, default=(0, ""))
+    return marked.size
 
 
 class _PromptWriter:
@@ -201,7 +201,7 @@ class _PromptWriter:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self.pieces: list[str] = []
-        self.inserted: list[tuple[int, Rich]] = []  # by the index of their piece
+        self.inserted: list[tuple[int, MarkedText]] = []  # by the index of their piece
 
     def write(self, blocks: PromptBlocks, added: dict[str, _FeatureItems]) -> None:
         """Write all sections. Raises _UnknownRef."""
@@ -239,18 +239,18 @@ class _PromptWriter:
         if section in added:
             if values:
                 pieces.append("\n")
-            rich = added[section].rendered(len(values) + 1 if is_numbered else 0)
-            self.inserted.append((len(pieces), rich))
-            pieces.append(rich.text)
+            marked = added[section].rendered(len(values) + 1 if is_numbered else 0)
+            self.inserted.append((len(pieces), marked))
+            pieces.append(marked.text)
 
     def _value(self, value: PromptValue) -> None:
         if isinstance(value, str):
             self.pieces.append(value)
             return
-        rich = _resolved([_part(part) for part in value], self._catalog)
-        if rich.injections:
-            self.inserted.append((len(self.pieces), rich))
-        self.pieces.append(rich.text)
+        marked = _resolved([_part(part) for part in value], self._catalog)
+        if marked.injections:
+            self.inserted.append((len(self.pieces), marked))
+        self.pieces.append(marked.text)
 
 
 def _part(part: PromptPart) -> tuple[str | None, str, str]:

@@ -11,7 +11,6 @@ from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.engines.releases import Release, Target
 from workrail_lint.systems.workrail.model.workflow import Workflow
-from workrail_lint.systems.workrail.rules.rule_needs import NO_ABOUT, NO_EXAMPLES, OTHER_SPEC_VERSION, UNCOUNTED
 from workrail_lint.systems.workrail.step_place import StepPlace
 
 NEEDED = "engine-version-needed"
@@ -49,21 +48,6 @@ def release_findings(
     if target.still_makes("consequence-dimension"):
         result += _dimension_findings(workflow)
     return result
-
-
-# Facts for which rules advise a member of a workflow.
-_ADVISED = {
-    NO_ABOUT: "about",
-    NO_EXAMPLES: "examples",
-    UNCOUNTED: "metricsProfile",
-    OTHER_SPEC_VERSION: "validatedAgainstSpecVersion",
-}
-
-
-def advice_for_later(target: Target) -> set[str]:
-    """Return the facts for which rules would advise what the release refuses."""
-    members = target.schema["definitions"]["Workflow"]["properties"]
-    return {fact for fact, member in _ADVISED.items() if member not in members}
 
 
 def _finding(pointer: str, message: str, phase: Phase = Phase.SCHEMA, *, on_name: bool = False) -> Finding:

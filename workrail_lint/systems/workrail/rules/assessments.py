@@ -431,10 +431,10 @@ _DIMENSION = Search(
 )
 # A name of several words beside a level: "ticket_coverage low", "`ticket-coverage` is low", "ticket_coverage = low".
 _RATED = Pattern(
-    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+"
-    r"|[a-z]+(?=`? ?= ?[`'\"]?[a-z]))`?\s*(is |of |at |as |to |=|:|rated |scores )?"
+    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(is |of |at |as |to |=|:|rated |scores )?"
     r"\s*([`'\"]?)([A-Za-z]+)\b(?![_-]\w)"
 )
+_PLAIN_RATED = Pattern(r"(?<![\w{./-])`?([a-z]+)`?\s?(=)\s?([`'\"]?)([A-Za-z]+)\b(?![_-]\w)")
 # What authors call a level; other words after the name of a dimension are ordinary prose.
 _LEVEL_WORDS = frozenset(
     (
@@ -501,7 +501,8 @@ class AssessmentDimensionUnknown(WorkflowRule):
         texts = [(text.text, text.pointer) for text in step.prompt_texts if any(sign in text.text for sign in "_-=")]
         texts += [(each.effect.guidance, each.effect.at("guidance")) for each in step.assessment_consequences]
         for text, pointer in texts:
-            for match in _RATED.finditer(text):
+            plain = _PLAIN_RATED.finditer(text) if "=" in text else ()
+            for match in (*_RATED.finditer(text), *plain):
                 name, level = match[1], match[4]
                 owner = listed([quoted(item.id) for item in owned], "or")
                 if name in dimensions and level.lower() not in levels:

@@ -104,7 +104,8 @@ class BindingNoExtensionPoints(BindingRule):
         ]
         if not declared:
             return None
-        if "extensionPoints" in workflow.model.raw:
+        root = workflow.document.value
+        if isinstance(root, dict) and "extensionPoints" in root:
             return unsafe("declare the slots", Replace("/extensionPoints", declared))
         return unsafe("declare the slots", Insert("", "extensionPoints", None, declared))
 

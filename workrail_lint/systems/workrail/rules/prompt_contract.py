@@ -543,6 +543,8 @@ class ContractPackMismatch(WorkflowRule):
     def _check_unchecked(step: StandardStep, workflow: WorkflowContext, report: Report) -> None:
         """Report an artifact that the prompt asks for and the engine does not check."""
         packs = _packs(workflow.catalog)
+        if not any(kind in text.text for text in step.prompt_texts if "wr." in text.text for kind in packs):
+            return
         kinds = [kind for kind, is_asked_for in _kinds(step, workflow).items() if is_asked_for]
         # The decisions of loops and assessments have rules of their own.
         kinds = [kind for kind in kinds if kind not in (_ASSESSMENT_KIND, "wr.loop_control")]

@@ -176,8 +176,8 @@ class ReferenceIdUnknown(WorkflowRule):
 # ---------------------------------------------------------------------------------------------------- tokens
 
 _FOREIGN = Search(
-    ("${", "<%", "{"),
-    r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>|(?<![{$\w/.\"'=:-])\{([a-z_][a-z0-9_]*)\}(?![}\w/-]|\.\w)",
+    ("${", "<%", " {", "({"),
+    r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>|[ (]\{([a-z_][a-z0-9_]*)\}(?![}\w/-]|\.\w)",
 )
 
 
@@ -195,7 +195,7 @@ class TokenForeignSyntax(WorkflowRule):
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_FOREIGN, in_code=True):
             name = phrase.group(1) or phrase.group(2) or phrase.group(3)
-            written = phrase.words
+            written = phrase.words.lstrip(" (")
             if phrase.group(3) and self._is_form(phrase):
                 continue
             if (phrase.pointer, name) in seen or not self._is_variable(name, workflow):
@@ -220,8 +220,9 @@ class TokenForeignSyntax(WorkflowRule):
     def _is_form(phrase: Phrase) -> bool:
         """Return whether `{name}` is a part of a command, or a blank in a form: "Strategy: {strategy}"."""
         low = phrase.passage.low
-        line = low[low.rfind("\n", 0, phrase.start) + 1 : phrase.start]
-        return phrase.passage.is_code(phrase.start) or ": {" in f"{line}{{" or ":** {" in f"{line}{{"
+        brace = low.find("{", phrase.start)
+        line = low[low.rfind("\n", 0, brace) + 1 : brace + 1]
+        return phrase.passage.is_code(brace) or ": {" in line or ":** {" in line
 
     @staticmethod
     def _is_shell(passage: Passage, position: int) -> bool:

@@ -101,7 +101,10 @@ def _stems(text: str) -> set[str]:
     return {re.sub(r"(?:ies|es|ing|ed|s|y|e)$", "", word) or word for word in words}
 
 
-_PHASE = Search(("phase ", "step "), r"\b(phase|step) (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
+_PARTS = {
+    kind: Search((f"{kind} ",), rf"\b({kind}) (\d{{1,3}}(?:\.\d{{1,2}})?[a-z]?)(?![a-z\d])(?! ?of \d)")
+    for kind in ("phase", "step")
+}
 _TITLED = Search(("(step ", "(phase "), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)")
 # A step that does not exist yet, or one of something else.
 _NOT_OURS = Pattern(
@@ -151,12 +154,12 @@ class StepReferenceUnknown(WorkflowRule):
         """Yield what a text about the workflow says of the number of a step, if that step has another one."""
         titles = [(index, plain_title(step.title)) for index, step in enumerate(workflow.steps, 1)]
         for match in _NUMBER_AND_TITLE.finditer(text):
-            kind, number, said = match[1].lower(), match[2], match[3].lower()
-            stems = _stems(said)
+            kind, number, words_after = match[1].lower(), match[2], match[3].lower()
+            stems = _stems(words_after)
             right: list[str] = []
             for index, own in titles:
                 words = _stems(own)
-                if len(own) > 3 and (said.startswith(own) or (len(words) > 1 and words <= stems)):
+                if len(own) > 3 and (words_after.startswith(own) or (len(words) > 1 and words <= stems)):
                     right += [part.number for part in numbered_steps(workflow) if part.title == own] or [str(index)]
             if right and number not in {*right, *map(base_number, right)}:
                 yield (
@@ -181,8 +184,9 @@ class StepReferenceUnknown(WorkflowRule):
                 and (message := self._judge_id(ident, phrase, True, workflow)) is not None
             ):
                 yield phrase, ident, message
-        if texts.has(*_PHASE.words):
-            yield from self._unknown_phases(workflow)
+        for kind, search in _PARTS.items():
+            if texts.has(*search.words):
+                yield from self._unknown_parts(kind, search, workflow)
         for phrase in texts.phrases(_TITLED):
             message = self._judge_title(phrase, workflow)
             if message:
@@ -223,16 +227,12 @@ class StepReferenceUnknown(WorkflowRule):
         same = [known for known in ids if known.replace("_", "-") == bare]
         return same[0] if same else nearest(ident, ids, 1 if len(ident) < 5 else 2 if len(ident) < 12 else 3)
 
-    def _unknown_phases(self, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
-        numbers = {kind: numbered_parts(workflow, kind) for kind in ("phase", "step")}
-        # A single numbered title is not a numbering.
-        known = {kind: own for kind, own in numbers.items() if len({base_number(number) for number in own}) > 1}
-        if not known:
-            return
-        for phrase in delivered(workflow).phrases(
-            _PHASE, wanted=lambda match: match[1] in known and match[2] not in known[match[1]]
-        ):
-            kind, number = phrase.hit.match.groups()
+    def _unknown_parts(self, kind: str, search: Search, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
+        known = numbered_parts(workflow, kind)
+        if len({base_number(number) for number in known}) < 2:
+            return  # a single numbered title is not a numbering
+        for phrase in delivered(workflow).phrases(search, wanted=lambda match: match[2] not in known):
+            number = phrase.hit.match[2]
             if phrase.words[0].islower() or number in own_numbers(phrase.step, kind):
                 continue
             before = phrase.passage.low[max(0, phrase.start - 30) : phrase.start].split("\n")[-1]
@@ -241,14 +241,14 @@ class StepReferenceUnknown(WorkflowRule):
             # Prompts number their own steps, so only "from Step 12" surely means the workflow's.
             if (word not in _BEFORE_PHASE) if kind == "step" else (word.isalpha() and word not in _BEFORE_PHASE):
                 continue
-            if kind == "step" and (int(base_number(number)) <= self._last(known[kind]) or _OWN_STEPS.search(before)):
+            if kind == "step" and (int(base_number(number)) <= self._last(known) or _OWN_STEPS.search(before)):
                 continue
-            nearby = sorted({part for part in known[kind] if base_number(part) == base_number(number)})
+            nearby = sorted({part for part in known if base_number(part) == base_number(number)})
             name = kind.title()
             yield (
                 phrase,
                 f"{kind} {number}",
-                f"there is no {name} {number}; the step titles have {self._parts(name, nearby or sorted(known[kind]))}",
+                f"there is no {name} {number}; the step titles have {self._parts(name, nearby or sorted(known))}",
             )
 
     @staticmethod

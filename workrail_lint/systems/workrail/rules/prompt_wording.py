@@ -412,13 +412,13 @@ _PERMISSION = Search(
 
 # "Do not continue until the owner approves": what is forbidden is to go on without them.
 _BLOCKED = Search(
-    ("until", "unless", "before", "without"),
+    ("approv", "sign-off", "signoff", "sign off", "signed off", "confirm", "permission", "consent", "go-ahead"),
     r"\b(?:do not|don't|never|must not|cannot) (?:proceed|continue|start|begin|go on|advance|move on|merge|deploy"
     r"|publish|release|apply|execute|send)\b[^.!?\n\0]{0,40}?"
     r"(?: (?:until|unless|before) (?:the |an? |your )?(?:\w+ |on-call )?"
-    rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|agree[sd]?|sign(?:s|ed)? off|give[sn]? )"
+    rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|signe?d? off)"
     rf"| without (?:(?:the|explicit|written|prior) )*(?:{_PERSON}(?:'s|’s)? )?{_CONSENT}\b)",
-    before=100,
+    before=140,
 )
 
 
@@ -433,7 +433,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words)  # those of _BLOCKED are among them
+    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words)
     bad = {"prompt": "Write the release notes. Pause until the user approves them."}
     good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
 

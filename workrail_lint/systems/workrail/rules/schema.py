@@ -25,6 +25,7 @@ from workrail_lint.findings import Finding, Fix, Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import text_at
 from workrail_lint.systems.workrail.rules.rule_needs import ODD_NUMBERS
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.step_place import (
@@ -476,8 +477,8 @@ class SchemaEnum(SchemaRule):
     @staticmethod
     def _gate_fix(finding: Finding, workflow: WorkflowContext) -> Fix | None:
         pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
-        kind = _value(workflow.document.value, pointer)
-        suggestion = nearest(kind, choices("GateKind")) if isinstance(kind, str) else None
+        kind = text_at(workflow.document.value, pointer)
+        suggestion = nearest(kind, choices("GateKind")) if kind is not None else None
         return unsafe(f"use {quoted(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
 
 

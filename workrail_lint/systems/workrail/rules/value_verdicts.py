@@ -219,6 +219,8 @@ class _Values:
         scales: set[tuple[float, float]] = set()
         for definition in self.analysis.setters(self.name):
             sentence = sentence_at(definition.text, *definition.span)
+            if not any(map(str.isdecimal, sentence)):
+                continue
             for match in _RANGE.finditer(sentence):
                 low, high = float(match[1] or 1), float(match[2] or match[3])
                 if low < high:
