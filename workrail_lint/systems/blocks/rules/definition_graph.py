@@ -1,4 +1,4 @@
-"""BC305, BC310 to BC313 and BC315 to BC321: nodes, the transitions between them, gates and variables."""
+"""Nodes, the transitions between them, gates and variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BC301 to BC304, BC306 to BC309, BC314, BC322, BC341: the shape of definitions, and of mounts where it is the same."""
+"""The shape of definitions, and of mounts where it is the same."""
 
 from __future__ import annotations
 

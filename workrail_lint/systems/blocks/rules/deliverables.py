@@ -1,4 +1,4 @@
-"""BC201 to BC209: the deliverables of an output."""
+"""The deliverables of an output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BC501 to BC511: the shape of a fan-in result, how it fits the definition, and whether the lanes were merged right."""
+"""The shape of a fan-in result, how it fits the definition, and whether the lanes were merged right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BC601 to BC616: the files of an output folder, how they fit the definition and each other, and their paths."""
+"""The files of an output folder, how they fit the definition and each other, and their paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BC330 to BC339: parallel groups and their lanes."""
+"""Parallel groups and their lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BC340 to BC352: how nodes are configured, nodes that steer the run, and what the studio makes of them."""
+"""How nodes are configured, nodes that steer the run, and what the studio makes of them."""
 
 from __future__ import annotations
 

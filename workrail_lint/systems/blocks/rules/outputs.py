@@ -1,4 +1,4 @@
-"""BC101 to BC118: the members of an output file, its name and the paths it lists."""
+"""The members of an output file, its name and the paths it lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BC360 to BC363, BC401 to BC421: what a run records beside its outputs: mount, environments, prompts."""
+"""Records of a run beside its outputs: mount, environments, prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BC701 to BC715: the trace of a simulated run, its steps and its lanes."""
+"""The trace of a simulated run, its steps and its lanes."""
 
 from __future__ import annotations
 

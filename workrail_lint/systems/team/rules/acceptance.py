@@ -1,4 +1,4 @@
-"""TC401 to TC406: acceptance.json."""
+"""`acceptance.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC901 to TC905: the instruction files of agents, held against the roles of the contract."""
+"""The instruction files of agents, held against the roles of the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC508 to TC512, TC516 and TC716: inputs against the session they belong to."""
+"""Inputs against the session they belong to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC201 to TC216: the record of a single user decision."""
+"""The record of a single user decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC001 to TC007: the text of a document, before its meaning is checked."""
+"""The text of a document, before its meaning is checked."""
 
 from __future__ import annotations
 

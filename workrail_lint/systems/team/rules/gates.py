@@ -1,4 +1,4 @@
-"""TC217 to TC228 and TC601 to TC608: the gates of a session and the history of approvals."""
+"""The gates of a session and the history of approvals."""
 
 from __future__ import annotations
 

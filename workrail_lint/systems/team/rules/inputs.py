@@ -1,4 +1,4 @@
-"""TC501 to TC507, TC513 to TC515, TC517, TC518 and TC560 to TC564: the input of an agent, and dispatch plans."""
+"""The input of an agent, and dispatch plans."""
 
 from __future__ import annotations
 

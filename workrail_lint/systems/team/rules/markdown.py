@@ -1,4 +1,4 @@
-"""TC410 to TC419: the Markdown documents of a session."""
+"""The Markdown documents of a session."""
 
 from __future__ import annotations
 

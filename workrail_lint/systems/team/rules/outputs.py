@@ -1,4 +1,4 @@
-"""TC530 to TC541: the output of an agent, whatever its role."""
+"""The output of an agent, whatever its role."""
 
 from __future__ import annotations
 

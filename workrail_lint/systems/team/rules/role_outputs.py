@@ -1,4 +1,4 @@
-"""TC542 to TC549: what the role of an agent requires of its output."""
+"""Requirements that the role of an agent has for its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC701 to TC709, TC711 to TC715 and TC717: a session folder as a whole, and how far its state and its tasks are."""
+"""A session folder as a whole, and how far its state and its tasks are."""
 
 from __future__ import annotations
 

@@ -100,6 +100,8 @@ def shape_problem(violation: Violation, document: Document) -> Description | Non
             return Description(f"'{name}'{of_owner} must contain {wanted}, not {shown(value)}")
         case "type":
             wanted = _in_words(violation.expected)
+            if violation.expected == ("array",) and violation.schema.get("items", {}).get("type") == "string":
+                wanted = "a list of strings"
             return Description(
                 f"'{name}'{of_owner} must be {wanted}, not {type_name(value)}", _wrapped(violation, document)
             )

@@ -1,4 +1,4 @@
-"""TC101 to TC121: status.json without its decisions, and what it tracks: repairs, flags, corrections of the design."""
+"""`status.json` without its decisions, and what it tracks: repairs, flags, corrections of the design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC301 to TC323: tasks.yaml: the fields of a task, the plan as a whole, its order and its progress."""
+"""`tasks.yaml`: the fields of a task, the plan as a whole, its order and its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC801 to TC807 and TC817: how a run changes state, asks, stores and retries."""
+"""How a run changes state, asks, stores and retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TC808 to TC816 and TC818 to TC820: which agents worked, what they wrote, and which gates a task passed."""
+"""Which agents worked, what they wrote, and which gates a task passed."""
 
 from __future__ import annotations
 
