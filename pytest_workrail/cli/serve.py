@@ -24,7 +24,7 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli import NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.output import make_data_folder
 from workrail_lint.cli.parser import Parser
 
@@ -109,8 +109,9 @@ def _serve_engine(args: argparse.Namespace) -> int:
     from pytest_workrail.mcp.server import serve  # needs mcp, which is optional
 
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
-    serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
-    return OK
+    recorder = None if args.record is None else _recorder(args, engine, versions)
+    serve(EngineTools(engine, recorder))
+    return USAGE if recorder is not None and recorder.has_failed else OK
 
 
 def _serve_authoring() -> int:
