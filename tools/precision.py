@@ -35,7 +35,7 @@ labelled: {findings} findings in {files} files. The labels are in [precision.jso
 not part of this repository."""
 _REST = "The other {rules} rules about workflows have no finding here; {off} of them are off by default."
 _RUNS = """\
-Every finding in the runs of the shipped scenarios (`fixtures/scenarios`) was read beside its scenario and labelled:
+Every finding in the runs of the shipped scenarios (`fixtures/scenarios`) was read and labelled by its rule:
 {findings} findings in {files} of {runs} runs; in the others there is none. The sessions and outputs in
 `fixtures/team` and `fixtures/blocks` have none either."""
 _RUNS_REST = "The other {rules} rules about teams and blocks have no finding here; each shows one in its example."

@@ -26,7 +26,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli import NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.output import make_data_folder
 from workrail_lint.cli.parser import Parser
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
@@ -113,7 +113,9 @@ def _serve_engine(args: argparse.Namespace) -> int:
     engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
 
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
-    return _serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
+    recorder = None if args.record is None else _recorder(args, engine, versions)
+    code = _serve(EngineTools(engine, recorder))
+    return USAGE if recorder is not None and recorder.has_failed else code
 
 
 def _engine_pin(args: argparse.Namespace, compiled: CompiledWorkflow, name: str) -> dict[str, Any] | None:

@@ -234,28 +234,43 @@ def _settle(
     run: Recorded, target: Path, scenario: dict[str, Any], redactor: Redactor
 ) -> Ok[RecordedScenario] | Err[str]:
     """Write the scenario, play it, and keep its golden; one that does not pass says why in its own file."""
+    try:
+        before = files.read(target)
+    except OSError as problem:
+        return Err(f"{target.name} can't be read: {problem.strerror}")
     written = files.write(target, _json_bytes(scenario), PRIVATE)
     if isinstance(written, Err):
+        _put_back(target, before)
         return Err(f"{target.name} can't be written: {written.error}")
     playing = play(target, target.name)
-    problem: str | None = None
+    reason: str | None = None
     golden: bytes | None = None
     transcript: Transcript | None = None
     if isinstance(playing, Err):
-        problem = str(playing.error.reason()[0])
+        reason = str(playing.error.reason()[0])
     elif playing.value.failure is not None:
-        problem = str(playing.value.failure.reason()[0])
+        reason = str(playing.value.failure.reason()[0])
     else:
         golden, transcript = playing.value.golden, playing.value.transcript
-    if problem is not None:
-        first = problem.strip().split("\n")[0]
+    if reason is not None:
+        first = reason.strip().split("\n")[0]
         written = files.write(target, _json_bytes({**scenario, "skip": f"it does not pass here: {first}"}), PRIVATE)
+        if isinstance(written, Err):
+            _put_back(target, before)  # without its reason, it would fail
+            return Err(f"{target.name} can't be written: {written.error}")
     elif golden is not None:
         base = Path(source_base(target.as_posix()))
         written = files.write(base.with_name(base.name + ENDING), golden, PRIVATE)
     if isinstance(written, Err):
         return Err(f"the golden of {target.name} can't be written below {FOLDER}: {written.error}")
-    return Ok(RecordedScenario(run.story.session_id, target, filled_in(scenario), redactor.totals, problem, transcript))
+    return Ok(RecordedScenario(run.story.session_id, target, filled_in(scenario), redactor.totals, reason, transcript))
+
+
+def _put_back(path: Path, data: bytes | None) -> None:
+    if data is None:
+        files.remove(path)
+    else:
+        files.write(path, data, PRIVATE)
 
 
 def _json_bytes(value: Any) -> bytes:
@@ -288,6 +303,7 @@ class LiveRecorder:
         self._rules = rules
         self._open: dict[SessionId, None] = {}
         self._coverage = CoverageSession()
+        self.has_failed = False  # a session was not recorded
 
     def touched(self, session_id: SessionId, *, is_complete: bool) -> None:
         """A call was made in a session; it may have come to its end."""
@@ -306,6 +322,7 @@ class LiveRecorder:
             written = self._recorded(session_id)
         except Exception as problem:  # whatever is wrong with a recording, the session goes on
             written = Err(f"recording failed unexpectedly ({type(problem).__name__})")
+        self.has_failed = self.has_failed or isinstance(written, Err)
         self._say(f"{session_id} was not recorded: {written.error}" if isinstance(written, Err) else written.value)
 
     def _recorded(self, session_id: SessionId) -> Ok[str] | Err[str]:

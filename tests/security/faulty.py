@@ -108,7 +108,7 @@ def _path(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> str
     # Files without a name: the streams that pytest captures, and a spare of the session store that it can do without.
     if path.endswith(" (deleted)") or (name == "open" and os.path.isdir(path)):
         return None
-    if "/.pytest_cache" in path or "/pytest-cache-files-" in path:  # pytest's own
+    if "/.pytest_cache" in path or "/pytest-cache-files-" in path or "pycache" in path:  # of pytest and Python
         return None
     return path if path.startswith("/") and not path.startswith(("/dev/", "/proc/")) else None
 

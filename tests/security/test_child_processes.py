@@ -12,7 +12,7 @@ import pytest
 from test_files_door import sources
 
 import workrail_lint
-from workrail_lint.base.pools import spawned_pool
+from workrail_lint.base.pools import forked_pool, spawned_pool
 from workrail_lint.base.processes import (
     Child,
     Ending,
@@ -144,3 +144,15 @@ def test_a_pool_leaves_the_variables_as_they_were(monkeypatch: pytest.MonkeyPatc
         assert pool.submit(os.getenv, "PYTHONPATH").result() == ""
     assert "PYTHONSAFEPATH" not in os.environ
     assert os.environ["PYTHONPATH"] == "relative"
+
+
+def test_workers_of_a_pool_have_a_limit_of_memory() -> None:
+    """Time is up to the user, who asked for a search; what they print is the command's own."""
+    resource = pytest.importorskip("resource", reason="this system has no limits")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("this system can't limit another process")
+    size = Limits().memory
+    with forked_pool(1) as forked, spawned_pool(1) as spawned:
+        assert forked.apply(resource.getrlimit, (resource.RLIMIT_AS,)) == (size, size)
+        assert spawned.submit(resource.getrlimit, resource.RLIMIT_AS).result() == (size, size)
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] != size

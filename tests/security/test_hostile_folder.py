@@ -164,11 +164,17 @@ class Observed(NamedTuple):
         yield from self.outside
         if self.seconds > SECONDS or self.megabytes > MEGABYTES:
             yield f"took {self.seconds:.0f} s of processor time and {self.megabytes} MB"
-        yield from (f"started {name}" for name in self.started if not os.path.isabs(name) or str(folder) in name)
+        yield from (f"started {name}" for name in self.started if not _is_allowed(name, folder))
         # The first one is the command itself: a script, whose own folder is first on the path.
         for each in self.pythons[1:]:
             if not each["safe"] or each["path"]:
                 yield f"started Python with the current folder on its path: {each['python'][1:4]}"
+
+
+def _is_allowed(program: str, folder: Path) -> bool:
+    """Return whether a program may be started: git and Python from elsewhere, and no other one."""
+    allowed = {os.path.realpath(path) for path in (sys.executable, shutil.which("git") or "")}
+    return os.path.isabs(program) and str(folder) not in program and os.path.realpath(program) in allowed
 
 
 class Trapped:

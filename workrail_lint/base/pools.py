@@ -16,7 +16,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.pool import Pool
 from multiprocessing.resource_tracker import ensure_running
 
-from workrail_lint.base.processes import environment
+from workrail_lint.base.processes import environment, limit_memory
 
 # `multiprocessing` passes no option of its own choice to Python, so these say where a worker imports from.
 _VARIABLES = ("PYTHONSAFEPATH", "PYTHONPATH")
@@ -29,7 +29,7 @@ def can_fork() -> bool:
 def forked_pool(jobs: int) -> Pool:
     """Return copies of this process; no program is started."""
     with interrupts_left_to_parent():
-        return get_context("fork").Pool(jobs)
+        return get_context("fork").Pool(jobs, limit_memory)
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def spawned_pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Yield fresh processes. They start when there is work, so the variables stay set as long as the pool."""
     before = {name: os.environ.get(name) for name in _VARIABLES}
     os.environ.update({name: value for name, value in environment().items() if name in _VARIABLES})
-    pool = ProcessPoolExecutor(jobs, _Workers())
+    pool = ProcessPoolExecutor(jobs, _Workers(), limit_memory)
     try:
         yield pool
     finally:

@@ -151,7 +151,7 @@ class Child:
             self._problem = (Ending.NOT_STARTED, getattr(problem, "strerror", None) or str(problem))
             return
         if limits.memory is not None:
-            _limit_memory(self._process.pid, limits.memory)
+            limit_memory(self._process.pid, limits.memory)
         for pipe in (self._process.stdout, self._process.stderr):
             assert pipe is not None
             self._streams.append(_Stream(pipe, limits.output, self._stop_printing))
@@ -232,7 +232,8 @@ class _Stream:
             self._pipe.close()
 
 
-def _limit_memory(process: int, size: int) -> None:
+def limit_memory(process: int = 0, size: int = 4096 * _MEGABYTE) -> None:
+    """Limit the address space of a process, of this one by default."""
     try:
         from resource import RLIMIT_AS, prlimit
     except ImportError:  # only Linux can limit another process, and a limit of our own would stay
