@@ -168,8 +168,8 @@ class UnicodeInvisible(WorkflowRule):
     origin = "product"
     summary = "A string contains invisible, reordering, control or broken characters."
     why = (
-        "A reviewer and the agent read different things: another order, words that no screen shows, a terminal that was "
-        "overwritten. Searches and comparisons miss such words. Joiners inside emoji and scripts are fine."
+        "A reviewer and the agent read different things: another order, words that no screen shows, a terminal "
+        "that was overwritten. Searches and comparisons miss such words. Joiners inside emoji and scripts are fine."
     )
     fix = "Remove the characters."
     needs = frozenset({characters.BIDI, characters.INVISIBLE, characters.TAG, characters.CONTROL, characters.SURROGATE})
