@@ -112,9 +112,9 @@ def test_what_the_code_has_a_part_in_does(body: str) -> None:
 
 
 def test_a_fix_never_redirects_a_reference_to_another_session() -> None:
-    from workrail_lint.systems.team.rules.context import ContextFileUnqualified
+    from workrail_lint.systems.team.rules.context import ContextFilePlace
 
-    examples = list(ContextFileUnqualified().examples())
+    examples = list(ContextFilePlace().examples())
     foreign = next(example for example in examples if "2025-12-01_old-work" in json.dumps(example.bad))
     assert foreign.fixed is None
     assert samples.exchange("Coder")

@@ -263,6 +263,21 @@ class Command(NamedTuple):
 FIRST_SESSION = "sess_b3lhfeftt3zk4n6hopc26cabom"
 LOCKS = "--workrail-locks=locks.json"
 OF_SESSION = f"{FIRST_SESSION} --data data"
+
+
+def with_changed_title(bench: Bench) -> None:
+    """A workflow that changed since it was pinned, and whose version did not."""
+    with_workflows(bench)
+    bench.run(["workrail-lint", "lock", "--update", "--file", "pinned.json", "a.json"])
+    bench.write("a.json", {**PLAIN, "name": "Another name"})
+
+
+def with_page_of_gone_workflow(bench: Bench) -> None:
+    with_workflows(bench)
+    bench.run(["workrail-lint", "docs", "a.json", "--out", "pages"])
+    bench.write("pages/gone.md", (bench.project / "pages" / "README.md").read_text("utf-8"))
+
+
 COMMANDS = [
     Command("workrail-lint check --fix a.json b.json"),
     Command("workrail-lint check --output-file @out.json --output-format json a.json"),
@@ -270,6 +285,9 @@ COMMANDS = [
     Command("workrail-lint check a.json", with_full_cache),
     Command("workrail-lint format a.json b.json"),
     Command("workrail-lint lock --update --file @out.json a.json"),
+    Command("workrail-lint semver --base pinned.json --fix a.json", with_changed_title),
+    Command("workrail-lint docs a.json --out @pages"),
+    Command("workrail-lint docs a.json --out pages", with_page_of_gone_workflow),
     Command("workrail-lint graph a.json --output @out.svg"),
     Command("workrail-lint studio a.json --output @out.html"),
     Command("workrail-lint catalog export --output @out.json"),

@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     for name in stale:
         write_output(os.path.join(args.out, name), pages[name].encode(), folder=args.out)
     for name in orphans:
-        remove_file(os.path.join(args.out, name), output_root(args.out))
+        _remove(os.path.join(args.out, name), args.out)
     out(f"{printable(args.out)}: {counted(len(pages), 'page')}, {len(stale)} written, {len(orphans)} removed")
     return FINDINGS if failed else OK
 
@@ -106,6 +106,13 @@ def _existing(folder: str) -> dict[str, str]:
         if name.endswith(".md") and isinstance(read := read_file(os.path.join(folder, name)), Ok):
             result[name] = read.value.decode("utf-8", "replace")
     return result
+
+
+def _remove(path: str, folder: str) -> None:
+    try:
+        remove_file(path, output_root(folder))
+    except OSError as problem:
+        raise UsageError(f"{printable(path)} can't be removed ({problem.strerror})") from None
 
 
 def _report(folder: str, stale: list[str], orphans: list[str], failed: int) -> int:

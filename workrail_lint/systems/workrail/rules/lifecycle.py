@@ -486,4 +486,4 @@ class EngineVersionNeeded(WorkflowRule):
     )
 
     def examples(self) -> Iterator[Example]:
-        yield Example(workflow(metricsProfile="coding"), workflow(), options={"engine_version": "3.60"})
+        yield Example(workflow(metricsProfile="coding"), workflow(), options={"engine-version": "3.60"})
