@@ -86,6 +86,13 @@ _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 # Without marks: "the collect-facts step". Most such words are no ids.
 _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b", before=70)
+# "the notes of collect-facts", "step collect-facts", "the numbers from phase-1-look".
+_STEP_OF = Search(
+    (" of ", " from ", " in ", "step "),
+    r"\b(?:(?:notes?|outputs?|results?|findings?|answers?|numbers?|list|table|report) (?:of|from|in)"
+    r"|(?:from|of|in|see|by) (?=`?phase-)|step) `?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)",
+    before=16,
+)
 # In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish", "step 4 sorts the letters".
 _NUMBER_AND_TITLE = Pattern(
     r"\b(step|phase|stage) (\d{1,2})\s?(?:[:(–—-]+\s?|(?=\w))[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE
@@ -184,6 +191,12 @@ class StepReferenceUnknown(WorkflowRule):
                 and (message := self._judge_id(ident, phrase, True, workflow)) is not None
             ):
                 yield phrase, ident, message
+        known = known_step_ids(workflow)
+        for phrase in texts.phrases(_STEP_OF, in_code=True, wanted=lambda match: match[1] not in known):
+            ident = phrase.hit.match[1]
+            is_ours = self._is_stale(ident, workflow) or self._begins_like_id(ident, workflow)
+            if is_ours and (message := self._judge_id(ident, phrase, True, workflow)) is not None:
+                yield phrase, ident, message
         for kind, search in _PARTS.items():
             if texts.has(*search.words):
                 yield from self._unknown_parts(kind, search, workflow)
@@ -219,6 +232,15 @@ class StepReferenceUnknown(WorkflowRule):
         if any(parts <= other for other in (*known, *titles)):
             return False
         return any(len(parts) == len(other) and len(parts & other) == len(parts) - 1 for other in known)
+
+    @staticmethod
+    def _begins_like_id(ident: str, workflow: WorkflowContext) -> bool:
+        """Return whether a word begins as an id does, with "phase-2" or with a word and another of the same id."""
+        words = ident.split("-")
+        if re.fullmatch(r"(?:phase|step|stage)-\d+[a-z]?-.*", ident):
+            return any(re.match(r"(?:phase|step|stage)-\d", name) for name in workflow.step_ids)
+        ids = [name.replace("_", "-").split("-") for name in workflow.step_ids]
+        return any(len(own) > 1 and own[0] == words[0] and own[1][:4] == words[1][:4] for own in ids)
 
     @staticmethod
     def _near_id(ident: str, workflow: WorkflowContext) -> str | None:
@@ -353,8 +375,8 @@ _TOOL = Search(
 _INVENTED = Search(
     ("_workflow", "_step", "_session", "_checkpoint", "workrail_", "workflow_"),
     r"\b(?:call|calling|invoke|invoking|use|using|run|running|trigger|via|through) (?:the )?(?:tool )?[`'\"]?"
-    r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|"
-    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?)\b(?!\.)",
+    r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|mark|"
+    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?(?:_(?:done|complete|completed|finished))?)\b(?!\.)",
     before=48,
 )
 _TOOLS = frozenset(

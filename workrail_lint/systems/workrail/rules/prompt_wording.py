@@ -68,8 +68,14 @@ _HEDGE = Search(
         "if you have time",
         "might be worth",
         "try to",
+        "whatever ",
+        "would be ",
+        "would probably be",
     ),
-    r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|it (?:is|would|might))\b"
+    r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|put|make|read|find|ask"
+    r"|set|create|list|include|mention|send|post|test|compare|review|open|split|update|keep|it (?:is|would|might))\b"
+    r"|\bwhatever (?:seems|looks|feels|you (?:think|feel) is) (?:appropriate|fitting|right|best|good|reasonable)\b"
+    r"|(?<=\bit )would (?:probably |maybe |perhaps |also )?be (?:good|nice|great|helpful|useful|ideal) to \w+"
     r"|\byou (?:could|might) (?:maybe |perhaps |possibly |also )*(?:try|want to|consider|think about|like to)\b"
     r"|\bfeel free to (?:skip|ignore|omit|leave)\b|\bif you (?:feel like|have time)\b"
     r"|\bit might be worth (?:\w+ing)\b|\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b",
@@ -232,16 +238,24 @@ _SHARED = Search(
         "our conversation",
         "our discussion",
         "remember",
+        "no need to ",
+        "has seen",
+        "have seen",
+        "we discussed",
     ),
     rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
     r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation"
     r"|discussion|chat)"
-    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b",
-    before=60,
+    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b"
+    rf"|\b{_HELPER} (?:has|have) (?:already )?(?:seen|read|heard|followed) (?:the|our|this|everything|all)\b"
+    rf"|\b{_HELPER}\b[^.\n\0]{{0,60}}? (?:using|from|with|based on) what we (?:\w+ )?"
+    r"(?:discussed|said|agreed|decided)\b"
+    r"|\bno need to (?:repeat|explain|give|pass|restate) (?:it|them|anything|the (?:context|details|background))\b",
+    before=120,
 )
 _DELEGATES = Search(
-    ("spawn", "launch", "dispatch", "delegat"),
-    r"\b(?:spawn|launch|dispatch|delegate (?:\w+ ){0,3}?to)\s+(?:an?|one|the|another)\s+(?:[\w-]+\s+){0,3}?"
+    ("spawn", "launch", "dispatch", "delegat", "start a", "have a"),
+    r"\b(?:spawn|launch|dispatch|start|have|delegate (?:\w+ ){0,3}?to)\s+(?:an?|one|the|another)\s+(?:[\w-]+\s+){0,3}?"
     r"(?:executor|sub-?agent|agent|helper|worker|delegate)\b",
 )
 _SHORT_PACKAGE = 200
@@ -389,8 +403,11 @@ _APPROVAL = Search(
     rf"|(?:approval|sign-?off) (?:from|by|of) (?:the |an? )?(?:\w+ )?{_PERSON})\b"
     rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?(?:\w+ )?{_PERSON} "
     r"(?:has |have |explicitly ){0,2}"
-    r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b",
-    before=70,
+    r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b"
+    rf"|\b(?:only|not) (?:\w+ ){{1,4}}?(?:once|after|when|until) "
+    rf"(?:they|he|she|you|(?:the |an? |your )?(?:\w+ )?{_PERSON}) "
+    r"(?:has|have)? ?(?:given (?:\w+ )?(?:approval|consent)|approve[sd]?|confirm(?:s|ed)?|agree[sd]?|signed off)\b",
+    before=110,
 )
 
 
@@ -463,9 +480,15 @@ _OPEN = Search(
 )
 # Blanks that only the author can fill in, and notes of one author to another.
 _BLANK = Search(
-    ("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),
+    (
+        *("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),
+        *(" here]", " here>", "{insert", "{your ", " xx "),
+    ),
     r"<(?:your|insert|fill(?: |-)in)[ _-][^<>\n\0]{1,60}>|\[(?:your [^\]\n\0]{1,60}|fill in[^\]\n\0]{0,60})\](?!\()"
-    r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b",
+    r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b"
+    r"|[<\[][\w -]{2,50} here[>\]](?!\()|(?<!\{)\{(?:insert|your) [^{}\n\0]{1,50}\}"
+    r"| xx (?:hours?|days?|minutes?|weeks?|words|percent|items|people|euros?|dollars?)\b",
+    before=60,
 )
 _NOTE = Search(
     (

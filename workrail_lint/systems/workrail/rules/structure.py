@@ -88,8 +88,16 @@ class ConditionCopied(WorkflowRule):
                 f"{label(owner)}: the fragments {quoted(first.id)} and {quoted(second.id)} have the same "
                 f"condition{hint}; "
                 "join them, or correct one",
-                severity=None if other is not None else Severity.INFO,
+                severity=None if other is not None or self._leaves_others(owner, compared, workflow) else Severity.INFO,
             )
+
+    @staticmethod
+    def _leaves_others(owner: StandardStep, compared: tuple[str, str] | None, workflow: WorkflowContext) -> bool:
+        """Return whether the fragments of a step test only one value of a variable that has several."""
+        domain = workflow.analysis.domain(compared[0]) if compared is not None else None
+        if domain is None or compared is None or len(domain.values) < 2:
+            return False
+        return all(_compared(fragment.when) == compared for fragment in owner.prompt_fragments)
 
     def _other_value(
         self, first: Condition | None, second: Condition | None, step: Step, workflow: WorkflowContext

@@ -15,7 +15,7 @@ from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, KnownDomain
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Decision, Use
-from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
+from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF, read_list
 from workrail_lint.systems.workrail.analysis.logic import (
     BOUNDS,
     fold,
@@ -45,7 +45,19 @@ _RANGE = Pattern(
     r"items?|files?|steps?|minutes?|hours?|days?|weeks?|seconds?|times|characters?|paragraphs?|pages?)\b)"
     r"|\bout of (\d{1,4})(?![\w.])"
 )
+# "from 1 (calm) to 5 (loud)" without the words in brackets.
+_IN_BRACKETS = Pattern(r"\s\([^()\d\n]{0,60}\)")
+_PERCENT = Pattern(r"\b(?:in percent|as a percentage|as (?:a )?percent|in %)(?!\w)")
+_FREE_TEXT = Pattern(
+    r"[`'\"*]*\s(?:to|as|with|in|=)\s(?:an? |one |two |your )?(?:(?:short|brief|one-line|concise|plain) )*"
+    r"(?:description|summary|explanation|sentences?|paragraph|free text|few words|own words)\b"
+)
+_ANY_OF = Pattern(
+    r"\b(?:any(?: combination)?|one or more|some|zero or more|those|subset|all that appl(?:y|ies)),? (?:of|from)\b"
+    r"(?: the following| these)?:?\s*"
+)
 _TITLE_NUMBER = Pattern(r"\s*(?:phase|step|stage|part|path)?\s*(\d{1,3})(?:[a-z]|\.\d+)?\b", re.IGNORECASE)
+_OFFERED_WITHIN = 80  # characters after the name, within which its values are listed
 _MANY_POINTS = 5  # a scale that ends there or higher is not one of shares
 _tuple = tuple.__new__
 
@@ -175,6 +187,9 @@ class _Values:
             words = [word for word in words if word != self.name and word not in self.analysis.by_name]
             if len(words) > 1:
                 return words
+            start = _ANY_OF.search(definition.text, definition.span[1], definition.span[1] + _OFFERED_WITHIN)
+            if start is not None and (values := read_list(definition.text, start.end())):
+                return list(values)
         return []
 
     def _bound(self, use: Use, operator: str) -> None:
@@ -219,9 +234,11 @@ class _Values:
         scales: set[tuple[float, float]] = set()
         for definition in self.analysis.setters(self.name):
             sentence = sentence_at(definition.text, *definition.span)
+            if _PERCENT.search(sentence):
+                scales.add((0.0, 100.0))
             if not any(map(str.isdecimal, sentence)):
                 continue
-            for match in _RANGE.finditer(sentence):
+            for match in _RANGE.finditer(_IN_BRACKETS.sub("", sentence)):
                 low, high = float(match[1] or 1), float(match[2] or match[3])
                 if low < high:
                     scales.add((low, high))
@@ -256,6 +273,12 @@ class _Values:
                     "a variable that is true or false never equals another string"
                 )
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
+            if self._is_free_text:
+                message = (
+                    f"the prompt asks for a description as {quoted(self.name)}, which hardly ever equals "
+                    f"{value_text(value)}; list the values in the prompt"
+                )
+                return self._report(TYPE, Severity.WARNING, literal.pointer, message, "free text")
             if self._is_number:
                 scale = f" ({_range_text(self._scale)})" if self._scale is not None else ""
                 message = f"{name} holds a number{scale}, never {value_text(value)}; compare with a number"
@@ -264,6 +287,14 @@ class _Values:
             message = f"{name} holds a list, which never equals {value_text(value)}; compare a variable with one value"
             return self._report(TYPE, Severity.WARNING, literal.pointer, message, "list")
         return False
+
+    @cached_property
+    def _is_free_text(self) -> bool:
+        """Return whether every prompt that sets the variable asks for words that the agent chooses."""
+        setters = self.analysis.setters(self.name)
+        texts = [(each.text, each.span[1]) for each in setters]
+        is_free = bool(texts) and all(_FREE_TEXT.match(text, end) is not None for text, end in texts)
+        return is_free and not self.statements and not self.analysis.is_given(self.name)
 
     @cached_property
     def _is_number(self) -> bool:
