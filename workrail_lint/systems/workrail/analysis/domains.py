@@ -352,8 +352,8 @@ def _enumerated(rest: str, at: int) -> Statement | None:
 
 def _in_next_sentence(rest: str, at: int) -> Statement | None:
     """The values that the sentence after the one that sets the variable lists."""
-    if (values := _VALUES_FOLLOW.match(rest, at)) is not None:
-        return _listed(rest, values.end(), ONE_OF)
+    if (listing := _VALUES_FOLLOW.match(rest, at)) is not None:
+        return _listed(rest, listing.end(), ONE_OF)
     if _CASES_FOLLOW.match(rest, at) is None:
         return None
     end = _CASES_END.search(rest, at)

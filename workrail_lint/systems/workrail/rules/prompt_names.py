@@ -209,9 +209,10 @@ class ReferenceIdUnknown(WorkflowRule):
 # ---------------------------------------------------------------------------------------------------- tokens
 
 _FOREIGN = Search(
-    ("${", "<%", " {", "({", "[[", " $", "($", " %"),
+    ("${", "<%", " {", "({", "[[", " $", "($", " %", "{{"),
     r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>|[ (]\{([a-z_][a-z0-9_]*)\}(?![}\w/-]|\.\w)"
-    r"|\[\[\s?([a-z_][a-z0-9_]*)\s?\]\]|[ (](?:\$([a-z_][a-z0-9_]*)(?![\w({/-])|%([a-z_][a-z0-9_]*)%)",
+    r"|\[\[\s?([a-z_][a-z0-9_]*)\s?\]\]|[ (](?:\$([a-z_][a-z0-9_]*)(?![\w({/-]|\.\w)|%([a-z_][a-z0-9_]*)%)"
+    r"|\{\{\s?([a-z_][a-z0-9_]*)\s?\}(?!\})",
 )
 _BARE_FORMS = (3, 5, 6)
 
@@ -231,7 +232,7 @@ class TokenForeignSyntax(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_FOREIGN, in_code=True):
-            name = next(filter(None, map(phrase.group, range(1, 7))))
+            name = next(filter(None, map(phrase.group, range(1, 8))))
             written = phrase.words.lstrip(" (")
             if any(map(phrase.group, _BARE_FORMS)) and self._is_form(phrase):
                 continue

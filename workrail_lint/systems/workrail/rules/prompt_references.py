@@ -93,9 +93,24 @@ _STEP_OF = Search(
     r"|(?:from|of|in|see|by) (?=`?phase-)|step) `?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)",
     before=16,
 )
+# "Use the verdict from the next step."
+_LATER = Search(
+    (" next step", " following step", " later step", " next phase", " later phase"),
+    r"\b(?:use|using|read|take|apply|consult|see|check|based on) (?:the |its )?[^.!?,;:\n\0]{1,50}? (?:from|of) "
+    r"(?:the|a) (?:next|following|later) (?:step|phase)\b",
+    before=90,
+)
 # In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish", "step 4 sorts the letters".
 _NUMBER_AND_TITLE = Pattern(
     r"\b(step|phase|stage) (\d{1,2})\s?(?:[:(–—-]+\s?|(?=\w))[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE
+)
+_NUMBER_NAMES = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES, 2)}
+# "a workflow of seven steps", "this 5-step workflow".
+_COUNT_OF_STEPS = Pattern(
+    rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:steps|phases)\b"
+    rf"|\b(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})[- ](?:step|phase) (?:workflow|process)\b",
+    re.IGNORECASE,
 )
 _SMALL_WORDS = frozenset(
     ("a", "an", "the", "of", "and", "or", "for", "to", "in", "on", "with", "by", "from", "your", "its", "each", "all")
@@ -143,7 +158,7 @@ class StepReferenceUnknown(WorkflowRule):
     origin = "product"
     summary = "A prompt refers to a step or phase that the workflow does not have."
     why = "The agent looks for work that was never done, or uses another step's result instead."
-    words = ("step ", " step", "phase ", "stage ")
+    words = ("step ", " step", "phase ", "stage ", "-step", " phase", "-phase")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -153,8 +168,21 @@ class StepReferenceUnknown(WorkflowRule):
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
         for text in workflow.top_texts:
             if text.field in ("about", "description"):
+                count = _COUNT_OF_STEPS.search(text.text)
+                if count is not None and not self._has_so_many(count, workflow):
+                    report(
+                        text.pointer,
+                        f"{excerpt(count[0])} is the wrong number: the workflow has {len(workflow.steps)}",
+                    )
                 for message in self._wrong_numbers(text.text, workflow):
                     report(text.pointer, message)
+
+    @staticmethod
+    def _has_so_many(count: re.Match[str], workflow: WorkflowContext) -> bool:
+        """Return whether the workflow has as many steps, counted in one of the usual ways."""
+        number = _NUMBER_WORDS.get((count[1] or count[2]).lower()) or int(count[1] or count[2])
+        numbers = {base_number(step.number) for step in numbered_steps(workflow)}
+        return number in {len(workflow.steps), len(workflow.all_steps), len(numbers), len(numbers) - 1}
 
     @staticmethod
     def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
@@ -191,6 +219,8 @@ class StepReferenceUnknown(WorkflowRule):
                 and (message := self._judge_id(ident, phrase, True, workflow)) is not None
             ):
                 yield phrase, ident, message
+        for phrase in texts.phrases(_LATER):
+            yield phrase, phrase.words, f"{excerpt(phrase.words)} is not there yet, because that step runs later"
         known = known_step_ids(workflow)
         for phrase in texts.phrases(_STEP_OF, in_code=True, wanted=lambda match: match[1] not in known):
             ident = phrase.hit.match[1]

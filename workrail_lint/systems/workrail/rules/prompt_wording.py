@@ -72,8 +72,9 @@ _HEDGE = Search(
         "would be ",
         "would probably be",
     ),
-    r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|put|make|read|find|ask"
-    r"|set|create|list|include|mention|send|post|test|compare|review|open|split|update|keep|it (?:is|would|might))\b"
+    r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|it (?:is|would|might))\b"
+    r"|(?<![a-z,;)] )\b(?:maybe|perhaps) (?:put|make|read|find|ask|set|create|list|include|mention|send|post|test"
+    r"|compare|review|open|split|update|keep)\b"
     r"|\bwhatever (?:seems|looks|feels|you (?:think|feel) is) (?:appropriate|fitting|right|best|good|reasonable)\b"
     r"|(?<=\bit )would (?:probably |maybe |perhaps |also )?be (?:good|nice|great|helpful|useful|ideal) to \w+"
     r"|\byou (?:could|might) (?:maybe |perhaps |possibly |also )*(?:try|want to|consider|think about|like to)\b"
@@ -393,10 +394,10 @@ class ClarificationHeavy(WorkflowRule):
 
 _PERSON = (
     r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|engineer"
-    r"|developer|administrator|author|sponsor|me)"
+    r"|developer|administrator|author|sponsor|host|guest|editor|investigator|teacher|boss|me)"
 )
 _APPROVAL = Search(
-    ("approv", "sign-off", "signoff", "sign off", "signed off"),
+    ("approv", "sign-off", "signoff", "sign off", "signed off", " agreed", " confirmed"),
     rf"\b(?:wait(?:ing)? for|pause(?: here)? for|ask for|ask (?:the )?{_PERSON} for|get|obtain|request|seek|await)"
     rf" (?:(?:the|an?|explicit|written|final|formal|clear|your|their|\w+(?:'s|’s)) ){{0,3}}"
     rf"(?:{_PERSON}(?:'s|’s)? (?:\w+ )?(?:approval|sign-?off|to (?:approve|sign off))"
@@ -509,6 +510,16 @@ _NOTE = Search(
     r"|draft)(?:'s)?"
     r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )
+# What a chat wrote around the prompt when it was copied.
+_CHAT = Search(
+    ("sure", "certainly", "here is the ", "here's the ", "as an ai", "i hope this", "let me know if"),
+    r"(?<![^\n\0])(?:sure|certainly|of course|absolutely)[!,.] here(?: is|'s|’s|\b)"
+    r"|(?<![^\n\0])here(?: is|'s|’s) (?:the|your|a|an) (?:\w+ )?(?:updated|revised|improved|rewritten|corrected|final)?"
+    r" ?(?:prompt|workflow|step)\b[^\n\0]{0,40}:"
+    r"|\bas an ai(?: language)? (?:model|assistant)\b|(?<![^\n\0])i hope this helps\b"
+    r"|\blet me know if you(?:'d| would)? (?:like|want|need) (?:me to|any|further|more)\b[^\n\0]{0,40}"
+    r"\b(?:changes|adjust|tweak|modif)",
+)
 # A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(
     r"\b(?:no|any|remove|removing|find|finding|leave|leaving|left|mark|marked|check|search\w*|grep|note|list|flag|track|scan"
@@ -527,7 +538,7 @@ class PromptLeftover(WorkflowRule):
     origin = "product"
     summary = "A prompt contains an author's note (TODO, FIXME, XXX, TBD, a comment) or a blank to fill in."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
-    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words, *_BLANK.words, *_NOTE.words)
+    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words, *_BLANK.words, *_NOTE.words, *_CHAT.words)
     bad = (
         {"prompt": "FIXME: name the target site. Publish the text."},
         {"prompt": "Publish the text on <your-site>."},
@@ -542,7 +553,7 @@ class PromptLeftover(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         texts = delivered(workflow)
         seen: set[str] = set()
-        for search in (_MARK, _OPEN, _BLANK, _NOTE):
+        for search in (_MARK, _OPEN, _BLANK, _NOTE, _CHAT):
             for phrase in texts.phrases(search):
                 if phrase.pointer not in seen and not phrase.is_negated and not self._is_meant(phrase, search is _MARK):
                     seen.add(phrase.pointer)
