@@ -364,10 +364,10 @@ def _in_next_sentence(rest: str, at: int) -> Statement | None:
     return _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, values, True)
 
 
-def read_list(text: str, at: int) -> tuple[Any, ...]:
-    """Return the values of the list that begins at a place."""
+def read_list(text: str, at: int) -> list[str]:
+    """Return the strings of the list that begins at a place."""
     statement = _listed(text[at : at + WINDOW], 0, ONE_OF)
-    return statement.values if statement is not None else ()
+    return [value for value in statement.values if isinstance(value, str)] if statement is not None else []
 
 
 def _bullets(text: str, start: int, *, bare: bool) -> Statement | None:

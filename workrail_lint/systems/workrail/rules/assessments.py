@@ -543,7 +543,7 @@ class AssessmentDimensionUnknown(WorkflowRule):
         for match in _LEVELS_FOLLOW.finditer(text):
             if not any(name in sentence_at(text, match.start()).lower() for name in names):
                 continue
-            values = [value for value in read_list(text, match.end()) if isinstance(value, str)]
+            values = read_list(text, match.end())
             wrong = [value for value in values if value.lower() not in levels]
             if wrong and len(wrong) < len(values):
                 return wrong

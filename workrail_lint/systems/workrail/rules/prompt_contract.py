@@ -370,7 +370,7 @@ class ContractProseMismatch(WorkflowRule):
             elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] in elsewhere and bare[1] not in allowed:
                 yield bare[1]
             elif text[end : end + 1] == " " and not allowed_values.isdisjoint(values := read_list(text, end + 1)):
-                yield from (value for value in values if isinstance(value, str) and value not in allowed)
+                yield from (value for value in values if value not in allowed)
 
     @staticmethod
     def _wrong_in_part(text: str, brace: int, name: str, allowed: Collection[str], pack: Contract) -> Iterator[str]:
@@ -378,8 +378,8 @@ class ContractProseMismatch(WorkflowRule):
         part = object_at(text, brace)
         if part is None or len(part) < 2 or "kind" in part or opening_brace(text, brace) >= 0:
             return  # examples of whole artifacts are read elsewhere
-        value = part.get(name)
-        if isinstance(value, str) and _fields_of(pack).keys() >= part.keys() - {"..."}:
+        value = str(part.get(name) or "")
+        if value and _fields_of(pack).keys() >= part.keys() - {"..."}:
             options = [option.strip("<>`'\" ") for option in _OPTIONS.compiled.split(value)]
             if not value.startswith("<") and not _TYPE_WORDS.issuperset(options):
                 yield from (option for option in options if _OPTION.fullmatch(option) and option not in allowed)
@@ -389,7 +389,7 @@ class ContractProseMismatch(WorkflowRule):
         return packs.get(f"wr.{phrase.hit.match[2]}")
 
     def _field_problems(self, phrase: Phrase, pack: Contract) -> Iterator[str]:
-        properties: dict[str, Any] = pack.schema.get("properties", {})
+        properties = _properties(pack)
         if not properties:
             return
         refused: dict[str, list[str]] = {}
@@ -472,10 +472,16 @@ class ContractProseMismatch(WorkflowRule):
         )
 
 
+def _properties(pack: Contract) -> dict[str, Any]:
+    properties: dict[str, Any] = pack.schema.get("properties", {})
+    return properties
+
+
 def _fields_of(pack: Contract) -> dict[str, Any]:
     """Return the fields of an artifact, and those of the objects that it lists."""
-    fields: dict[str, Any] = pack.schema.get("properties", {})
-    nested = [field["items"]["properties"] for field in fields.values() if "properties" in field.get("items", ())]
+    fields = _properties(pack)
+    items = [field["items"] for field in fields.values() if "items" in field]
+    nested = [item["properties"] for item in items if "properties" in item]
     return {name: field for group in (*nested, fields) for name, field in group.items()}
 
 
@@ -483,7 +489,7 @@ def _fields_of(pack: Contract) -> dict[str, Any]:
 def _enum_values(catalog: Catalog) -> frozenset[str]:
     """Return the values of the closed sets in all contracts of the engine."""
     packs = [pack for pack in catalog.contracts.values() if pack.id.startswith("wr.")]
-    fields = [field for pack in packs for field in pack.schema.get("properties", {}).values()]
+    fields = [field for pack in packs for field in _properties(pack).values()]
     return frozenset(value for field in fields for value in field.get("enum", ()))
 
 
@@ -619,7 +625,7 @@ class ArtifactNotRequested(WorkflowRule):
         prompt = step.prompt_text
         if "artifact" in prompt.lower() or "{{wr." in prompt or _kinds(step, workflow):
             return
-        names = [name for name in pack.schema.get("properties", ()) if name != "kind"]
+        names = [name for name in _properties(pack) if name != "kind"]
         if not any(f"{quote}{name}{quote}" in prompt for name in names for quote in "`\"'"):
             report(
                 step.at("outputContract"),

@@ -223,7 +223,7 @@ class TokenForeignSyntax(WorkflowRule):
     severity = Severity.WARNING
     origin = "product"
     summary = (
-        "A prompt inserts a context variable as `${name}`, `{name}` or `[[name]]`, which the engine does not replace."
+        "A prompt inserts a context variable as `${name}`, `{name}` or `[[name]]`, which stays as it is."
     )
     why = "The engine replaces `{{name}}` only; the agent sees the other forms literally."
     fix = "Write `{{name}}`."

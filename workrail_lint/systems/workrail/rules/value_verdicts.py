@@ -191,7 +191,7 @@ class _Values:
                 return words
             start = _ANY_OF.search(definition.text, definition.span[1], definition.span[1] + _OFFERED_WITHIN)
             if start is not None and (values := read_list(definition.text, start.end())):
-                return list(values)
+                return values
         return []
 
     def _bound(self, use: Use, operator: str) -> None:
