@@ -78,7 +78,7 @@ def test_the_manifest_of_a_workflow() -> None:
             {"stepId": "verdict", "contract": "wr.contracts.review_verdict", "required": True},
         ],
         "capabilities": {"web_browsing": "preferred"},
-        "features": ["wr.features.capabilities", "wr.features.output_contracts"],
+        "features": ["wr.features.capabilities"],
         "contracts": ["wr.contracts.capability_observation", "wr.contracts.review_verdict"],
         "recommendedPreferences": {"autonomy": "guided"},
         "steps": [

@@ -21,7 +21,7 @@ def silence_is_fine(original):
 
 
 @breaks("late-output-resolves-gap", at=f"{OUTCOME}:resolutions")
-def gaps_stay_open(original):
+def nothing_resolves_a_gap(original):
     """No output resolves a gap."""
     return lambda gaps, packs, artifacts, own: ()
 

@@ -164,13 +164,13 @@ class _Story:
 
 def _divergences(artifacts: Any) -> list[Data] | None:
     """Return where the agent says that it left the path; None where it does not."""
-    said = [
+    divergences = [
         {"reason": artifact["reason"], "summary": artifact["summary"]}
         for artifact in _objects(artifacts)
         if artifact.get("kind") == "wr.workflow_divergence"
         if isinstance(artifact.get("reason"), str) and isinstance(artifact.get("summary"), str)
     ]
-    return said or None
+    return divergences or None
 
 
 def _slot_words(slot: str) -> str:

@@ -36,7 +36,7 @@ _ANSWER = (
 
 
 class FullAuto(Struct, frozen=True):
-    """What an agent does for the user in a run that never stops.
+    """The duties of an agent towards a user who is not there.
 
     `asked` are the sentences of the prompt that ask the user; `open_contracts` are outputs that earlier steps lack.
     """

@@ -590,21 +590,21 @@ def _fit_newest_first(sections: list[_Section], budget: int) -> str:
     text = _render(sections)
     if js.u8_length(text) <= budget:
         return text
-    told = [section for section in sections if section.tier != _INSTRUCTIONS_TIER]
+    others = [section for section in sections if section.tier != _INSTRUCTIONS_TIER]
     left_out = ""
     for section in sections:
         if section.tier == _INSTRUCTIONS_TIER:
             for omitted in range(1, len(section.recaps)):
                 fewer = replace(section, recaps=section.recaps[:-omitted])
-                text = _render([*told, fewer]) + TRUNCATION_MARKER + _INSTRUCTIONS_OMITTED
+                text = _render([*others, fewer]) + TRUNCATION_MARKER + _INSTRUCTIONS_OMITTED
                 if js.u8_length(text) <= budget:
                     return text
             left_out = _INSTRUCTIONS_OMITTED
-            text = _render(told) + TRUNCATION_MARKER + left_out if told else ""
+            text = _render(others) + TRUNCATION_MARKER + left_out if others else ""
             if js.u8_length(text) <= budget:
                 return text
-    kept = _without_reference(told)
-    tiers = left_out + (_TIERS_OMITTED if len(kept) < len(told) else "")
+    kept = _without_reference(others)
+    tiers = left_out + (_TIERS_OMITTED if len(kept) < len(others) else "")
     dropped = 0
 
     def suffix() -> str:

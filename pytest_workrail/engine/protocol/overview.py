@@ -1,4 +1,4 @@
-"""What a workflow needs, provides and does, as data for whoever has to choose one: its manifest."""
+"""The manifest of a workflow: what it needs, provides and does, as data for whoever has to choose one."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ def user_questions(text: str) -> tuple[UserQuestion, ...]:
     if len(low) != len(text) or not any(map(low.__contains__, _PEOPLE)) or not any(map(low.__contains__, _WORDS)):
         return ()
     sentences: dict[str, UserQuestion] = {}
-    for found in _ASKS.finditer(low):
-        if not _NOT_ASKED.search(low[max(0, found.start() - _NEAR) : found.start()]):
-            sentence = _sentence(text, found.start(), found.end())
+    for phrase in _ASKS.finditer(low):
+        if not _NOT_ASKED.search(low[max(0, phrase.start() - _NEAR) : phrase.start()]):
+            sentence = _sentence(text, phrase.start(), phrase.end())
             is_conditional = _CONDITIONAL.search(sentence.lower()) is not None
             sentences.setdefault(sentence, UserQuestion(sentence, is_conditional))
     return tuple(sentences.values())
