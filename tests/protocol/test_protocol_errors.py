@@ -12,7 +12,7 @@ from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 
 from pytest_workrail.engine.model.events import AdvanceRecorded, EdgeCreated, NodeCreated
 from pytest_workrail.engine.model.ids import NodeId, ref_of
-from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
+from pytest_workrail.engine.protocol.errors import RetryableAfter, from_store, internal
 from pytest_workrail.engine.protocol.sessions import find_node
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.filesystem import Holder, on_files
@@ -39,7 +39,6 @@ def test_the_envelope() -> None:
     @enforces error-retry-via-field
     """
     assert list(internal("m").to_json()) == ["code", "message", "retry", "details"]
-    assert RetryableImmediate().to_json() == {"kind": "retryable_immediate"}
     assert RetryableAfter(250).to_json() == {"kind": "retryable_after_ms", "afterMs": 250}
     busy = from_store(StoreLockBusy("busy", 250)).to_json()
     assert (busy["code"], busy["retry"]) == ("INTERNAL_ERROR", {"kind": "retryable_after_ms", "afterMs": 250})
