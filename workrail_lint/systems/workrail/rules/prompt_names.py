@@ -222,9 +222,7 @@ class TokenForeignSyntax(WorkflowRule):
     name = "token-foreign-syntax"
     severity = Severity.WARNING
     origin = "product"
-    summary = (
-        "A prompt inserts a context variable as `${name}`, `{name}` or `[[name]]`, which stays as it is."
-    )
+    summary = "A prompt inserts a context variable as `${name}`, `{name}` or `[[name]]`, which stays as it is."
     why = "The engine replaces `{{name}}` only; the agent sees the other forms literally."
     fix = "Write `{{name}}`."
     words = (IN_PROMPTS, *_FOREIGN.words)
