@@ -323,9 +323,8 @@ class AssertionWatch:
                 yield tally
                 tally.asserted = function is not None and reading.holds(function.__code__.co_firstlineno)
             else:
-                with _traced(
-                    _Lines(tally, lambda file: self._lines(file, item), lambda file: self._reading(file).ends)
-                ):
+                lines = _Lines(tally, lambda file: self._lines(file, item), lambda file: self._reading(file).ends)
+                with _traced(lines):
                     yield tally
         finally:
             NOTED.reset(token)

@@ -24,13 +24,14 @@ MISPLACED_COMMENTS = {
     "between decorator and test": (
         "@pytest.mark.filterwarnings('error')\n# @enforces first\ndef test_it():\n    assert two() == 2\n"
     ),
-    "behind a decorator": "@pytest.mark.filterwarnings('error') # @enforces first\ndef test_it():\n    assert two() == 2\n",
+    "behind a decorator": "@pytest.mark.usefixtures() # @enforces first\ndef test_it():\n    assert two() == 2\n",
     "above a fixture": (
         "@pytest.fixture\n# @enforces first\ndef it():\n    assert two() == 2\n\ndef test_it(it):\n    pass\n"
     ),
     "above a helper": "x = 1\n# @enforces first\ndef check():\n    assert two() == 2\n\ndef test_it():\n    check()\n",
     "above a test in a function": (
-        "def outer():\n    # @enforces first\n    def test_in():\n        assert two() == 2\n\ndef test_it():\n    assert two() == 2\n"
+        "def outer():\n    # @enforces first\n    def test_in():\n        assert two() == 2\n\n"
+        "def test_it():\n    assert two() == 2\n"
     ),
     "above an assignment": "import os\n# @enforces first\npytestmark = []\n\ndef test_it():\n    assert two() == 2\n",
     "among parameters": (
