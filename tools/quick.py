@@ -57,7 +57,7 @@ TESTS = {
     "pytest_workrail/engine/projections": (*ENGINE_RUNS, "tests/projections"),
     "pytest_workrail/engine/protocol": (*ENGINE_RUNS, "tests/protocol"),
     "pytest_workrail/engine/store": (*ENGINE_RUNS, "tests/store"),
-    "pytest_workrail/engine/store/plan.py": (*ENGINE_RUNS, "tests/events", "tests/store"),
+    "pytest_workrail/engine/store/plan.py": (*ENGINE_RUNS, "tests/events", "tests/protocol", "tests/store"),
     "pytest_workrail/engine/tokens": (*ENGINE_RUNS, "tests/tokens"),
     "pytest_workrail/locks": (
         "tests/coverage/test_lock_honesty.py",

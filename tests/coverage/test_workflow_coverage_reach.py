@@ -170,6 +170,14 @@ def test_the_decision_that_ended_one_loop_ends_the_next_in_a_run() -> None:
     assert "loop:loop-two:zero" in names(observe(run.transcript))
 
 
+@pytest.mark.parametrize(("ends_at", "outcomes"), [(2, ["true", "false"]), (1, ["false"])])
+def test_a_loop_that_its_own_condition_ends_has_no_iteration_beyond(ends_at: int, outcomes: list[str]) -> None:
+    second = step("second", runCondition={"var": "currentIteration", "equals": 2})
+    goes_on = {"var": "currentIteration", "lte": ends_at}
+    source = workflow(loop("again", [step("inner"), second], 3, type="while", condition=goes_on))
+    assert of_kind("condition", source) == [f"condition:again/second:{outcome}" for outcome in outcomes]
+
+
 def test_a_loop_that_counts_goes_on_while_its_count_is_above_the_iteration() -> None:
     low, high = {"var": "n", "lte": 0}, {"var": "n", "gte": 2}
     body = [step("low", runCondition=low), step("high", runCondition=high), step("inner")]
@@ -199,8 +207,16 @@ def test_a_contract_that_nothing_of_its_kind_can_break() -> None:
     kind = ir["contracts"][0]["artifactKind"]
     lenient = {"type": "object", "properties": {"kind": {"const": kind}}}
     tolerant = {**ir, "contracts": [{**ir["contracts"][0], "schema": lenient}]}
-    codes = [point.case for point in goals(program_model(tolerant), PROFILES["reference"]) if point.kind is BlockerGoal]
-    assert codes == ["MISSING_REQUIRED_OUTPUT"]
+    assert _blockers(tolerant) == ["MISSING_REQUIRED_OUTPUT"]
+    # One member that may be left out, but not be just anything.
+    strict = {**lenient, "properties": {**lenient["properties"], "verdict": {"type": "string"}}}
+    breakable = {**ir, "contracts": [{**ir["contracts"][0], "schema": strict}]}
+    assert _blockers(breakable) == ["MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"]
+
+
+def _blockers(ir: dict[str, Any]) -> list[str | None]:
+    found = goals(program_model(ir), PROFILES["reference"])
+    return [point.case for point in found if point.kind is BlockerGoal]
 
 
 # ----------------------------------------------------------------------------------------------- everything is reached
