@@ -106,6 +106,25 @@ def test_variables_of_a_loop_are_known(condition: dict[str, Any], outcomes: list
 
 
 @pytest.mark.parametrize(
+    ("condition", "outcomes"),
+    [
+        ({"contains": "07"}, ["true", "false"]),
+        ({"contains": "011"}, ["false"]),
+        ({"equals": 107}, ["true", "false"]),
+        ({"equals": 111}, ["false"]),
+    ],
+    ids=str,
+)
+def test_every_iteration_is_tried_where_a_number_is_read_as_text(
+    condition: dict[str, Any], outcomes: list[str]
+) -> None:
+    """Only the 107th of 110 iterations has a number that contains `07`."""
+    inner = step("inner", runCondition={"var": "currentIteration", **condition})
+    source = workflow(loop("again", [inner], 110, type="for", count=110))
+    assert of_kind("condition", source) == [f"condition:again/inner:{outcome}" for outcome in outcomes]
+
+
+@pytest.mark.parametrize(
     "members",
     [
         [{"contains": "api"}, {"contains": "db"}],
