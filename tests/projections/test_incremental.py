@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import pytest
 from sample_sessions import long_story
@@ -12,7 +12,8 @@ from pytest_workrail.engine.projections.incremental import IncrementalProjection
 from workrail_lint.base.result import Ok
 
 
-class Reading(NamedTuple):
+@dataclass(frozen=True)
+class Reading:
     count: int
 
 
