@@ -15,7 +15,6 @@ from pytest_workrail.engine.model.events import AdvanceRecorded, EdgeCreated, No
 from pytest_workrail.engine.model.ids import NodeId, ref_of
 from pytest_workrail.engine.protocol.errors import (
     RetryableAfter,
-    RetryableImmediate,
     ToolError,
     from_content,
     from_gate,
@@ -49,7 +48,6 @@ def test_the_envelope() -> None:
     @enforces error-retry-via-field
     """
     assert list(internal("m").to_json()) == ["code", "message", "retry", "details"]
-    assert RetryableImmediate().to_json() == {"kind": "retryable_immediate"}
     assert RetryableAfter(250).to_json() == {"kind": "retryable_after_ms", "afterMs": 250}
     busy = from_store(StoreLockBusy("busy", 250)).to_json()
     assert (busy["code"], busy["retry"]) == ("INTERNAL_ERROR", {"kind": "retryable_after_ms", "afterMs": 250})
