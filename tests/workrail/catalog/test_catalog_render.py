@@ -38,19 +38,24 @@ def test_the_listing_names_every_builtin_once() -> None:
 
 
 def test_the_listing_as_text_is_a_table() -> None:
-    heading, *lines = list_text(CORE).splitlines()
-    assert heading == f"core {CORE.version}  {CORE.digest}"
-    assert len(lines) == len(IDS)
-    column = lines[0].index("wr.")
-    for line, row in zip(lines, rows(CORE), strict=True):
+    title, heading, *lines, design, others = list_text(CORE).splitlines()
+    assert title == f"core {CORE.version}  {CORE.digest}"
+    assert heading.split() == ["kind", "id", "phase", "title"]
+    own = [row for row in rows(CORE) if not row.id.startswith(("team.", "block."))]
+    assert len(lines) == len(own) < len(IDS)
+    column = heading.index("id")
+    for line, row in zip(lines, own, strict=True):
         assert line[column:].startswith(row.id)
         assert line.split() == [row.kind, row.id, row.phase, *row.title.split()]
         assert line == line.rstrip()
+    assert design.startswith("design: ")
+    assert others.startswith(f"{len(IDS) - len(own)} contracts of teams and blocks")
 
 
 def test_the_listing_of_an_empty_catalog() -> None:
     empty = {**CORE.document, "features": [], "refs": [], "routines": [], "contracts": [], "capabilities": []}
-    assert len(list_text(Catalog(empty)).splitlines()) == 1
+    _, heading, remark = list_text(Catalog(empty)).splitlines()
+    assert (heading, remark[:8]) == ("kind  id  phase  title", "design: ")
 
 
 def test_the_listing_as_json() -> None:

@@ -210,7 +210,14 @@ def test_names_of_variables(name: str, dotted: bool, blank: bool) -> None:
 
 
 def test_a_name_is_trimmed_unless_nothing_is_left() -> None:
-    assert mended(conditions.ConditionMalformed, {"var": "\u3000a\t"}) == {"var": "a"}
+    document = workflow(
+        step(prompt="Set `size` to small or large."), step("second-step", runCondition={"var": "\u3000size\t"})
+    )
+    (found,) = lint(conditions.ConditionMalformed, document)
+    assert json.loads(fixed(found, document))["steps"][1]["runCondition"] == {"var": "size"}
+    # Without the spaces it would still be a variable that nothing sets.
+    (found,) = lint(conditions.ConditionMalformed, workflow(step(runCondition={"var": " size"})))
+    assert found.fix is None
     (found,) = lint(conditions.ConditionMalformed, workflow(step(runCondition={"var": " "})))
     assert found.fix is None
 

@@ -34,7 +34,7 @@ METRICS = {"metricsProfile": "research"}
         (workflow(step(), step("inner", "See {{currentIterations}}."), {**loop(), "body": "inner"}), {}),
         (workflow(step(), loop(step("inner"), decision()), **METRICS), {}),
         (workflow(step(), step("inner"), {**loop(), "body": "inner"}, **METRICS), {"KD042": "/steps/2"}),
-        (workflow(step(), {**loop(), "body": "inner"}, step("inner"), **METRICS), {}),
+        (workflow(step(), {**loop(), "body": "inner"}, step("inner"), **METRICS), {"KD042": "/steps/2"}),
         (workflow(step(), step("last", runCondition={"var": "goal"}), metricsProfile="none"), {}),
     ],
 )

@@ -32,7 +32,7 @@ def arguments(example: Example, rule: WorkflowRule) -> dict[str, Any]:
     """The options of an example as arguments of the check; a rule that is off by default is asked for."""
     given: dict[str, Any] = {} if rule.default_on else {"select": [rule.code]}
     given |= {
-        name: value
+        name.replace("-", "_"): value
         for name, value in example.options.items()
         if name not in ("good_path", "links", "missing", "pinned")
     }

@@ -343,11 +343,14 @@ class EngineLoopIdUnsafe(EngineDefectRule):
             if source is None or source.kind != "artifact_contract" or source.loop_id is None:
                 continue
             if _UNSAFE.search(source.loop_id):
+                is_safe = bool(each.id) and not _UNSAFE.search(each.id)
                 report(
                     source.at("loopId"),
                     f"loop {quoted(each.id)}: with the loopId {quoted(source.loop_id)} the public engine loses its "
-                    f"session at the first pass; use {quoted(each.id)}",
-                    fix=unsafe(f"set loopId to {quoted(each.id)}", Replace(source.at("loopId"), each.id)),
+                    f"session at the first pass; use {quoted(each.id) if is_safe else 'a-z, 0-9, _ and - only'}",
+                    fix=unsafe(f"set loopId to {quoted(each.id)}", Replace(source.at("loopId"), each.id))
+                    if is_safe
+                    else None,
                 )
                 return
 
