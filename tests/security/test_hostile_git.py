@@ -261,6 +261,18 @@ def test_a_file_that_unpacks_to_much_more_is_not_read(project: Path, capsys: pyt
     assert "has more than 67,108,864 bytes" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["diff", "--git"], ["semver", "--check", "--base"]], ids=" ".join)
+def test_a_file_that_the_clone_lacks_is_not_taken_for_a_new_one(
+    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a partial clone, where a comparison with nothing would find nothing wrong."""
+    git(project, "commit", "--quiet", "--all", "--message=again", "--allow-empty")
+    ident = git(project, "rev-parse", "HEAD:workflows/a.json")
+    (project / ".git" / "objects" / ident[:2] / ident[2:]).unlink()
+    assert main([*command, "HEAD", "workflows"]) == 2
+    assert "workflows/a.json can't be read from HEAD" in capsys.readouterr().err
+
+
 def test_a_repository_below_the_current_folder_is_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.parent)
     assert main(["diff", "--git", "HEAD", "project/workflows/a.json"]) == 1

@@ -220,8 +220,9 @@ class Repository:
         for line in filter(None, ran.output.split(b"\0")):
             facts, _, name = line.partition(b"\t")
             mode, _, ident, size = facts.decode("ascii").split()
-            if mode.startswith("100") and size.isdigit():
-                files[os.fsdecode(name)] = Blob(ident, int(size))
+            if mode.startswith("100"):
+                # Git knows no size of an object that is missing, as in a partial clone. The file is there nonetheless.
+                files[os.fsdecode(name)] = Blob(ident, int(size) if size.isdigit() else 0)
         return files
 
     def read(self, blob: Blob) -> bytes | None:
