@@ -210,8 +210,10 @@ class Planner(Agent):
     def _has_way_back(self, view: StepView, answer: Submit) -> bool:
         outcome = view.predict(answer, never_stop=True)
         following = None if isinstance(outcome, Err) else outcome.value.state
-        return isinstance(following, Running) and following.pending is not None and (
-            following.pending.step_id != view.step_id
+        return (
+            isinstance(following, Running)
+            and following.pending is not None
+            and (following.pending.step_id != view.step_id)
         )
 
     def _judged(self, view: StepView) -> Submit:
