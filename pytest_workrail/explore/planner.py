@@ -177,15 +177,15 @@ class Planner(Agent):
         """
         if self._mode != GUIDED or not self._has_branches:
             return
-        found = list(self._gaps(view))
-        if not found:
+        gaps = list(self._gaps(view))
+        if not gaps:
             return
-        for answer, points in found:
+        for answer, points in gaps:
             if self._has_way_back(view, answer):
                 self._branches.append(answer)
                 self.expected |= points
         self._queue.append(Prefer(PREFERENCES[NEVER_STOP]))
-        self._forces = len(self._branches) < len(found)
+        self._forces = len(self._branches) < len(gaps)
         self._guides = not self._forces
 
     def _gaps(self, view: StepView) -> Iterator[tuple[Submit, set[Point]]]:

@@ -134,13 +134,13 @@ def _compare_hash(
 ) -> None:
     """Compare the hashes that are pinned, with or without the step that the engine puts first."""
     request: dict[str, Json] = {"workflowId": workflow.workflow_id, "workspacePath": workspace, "mode": "metadata"}
-    shown = engine.call("inspect_workflow", request)
+    answer = engine.call("inspect_workflow", request)
     pin: dict[str, Any] = workflow.pin or {}
     definition, first = pin["definition"], _onboarding_step(started)
     hashes = [canonical_hash(pin)]
     if first is not None:
         hashes.append(canonical_hash({**pin, "definition": {**definition, "steps": [first, *definition["steps"]]}}))
-    theirs = None if shown is None else shown.data.get("workflowHash")
+    theirs = None if answer is None else answer.data.get("workflowHash")
     figures.hashes += 1
     if theirs not in hashes:
         figures.differences.append(Difference(workflow.path, "hash", "inspect_workflow", hashes[0], theirs))
