@@ -208,7 +208,9 @@ class Engine:
     def inspect_workflow(self, request: object) -> Answer:
         """One workflow before it is started."""
         asked = self._known("inspect_workflow", request)
-        return self._answer(asked, read_inspect, lambda asked: inspect_workflow(self._library, self._workspace, asked))
+        return self._answer(
+            asked, read_inspect, lambda asked: inspect_workflow(self._library, self._workspace, asked, self.profile)
+        )
 
     def start_workflow(self, request: object) -> Answer:
         """Begin a run."""
