@@ -55,7 +55,11 @@ def test_a_version_that_is_too_low(run: Run, write: Any, committed: Any) -> None
 
 def test_json_has_every_workflow(run: Run, write: Any, committed: Any) -> None:
     write("workflows/one.json", _without_second(committed, version="1.5.0"))
-    one, two = json.loads(run("semver", "--base", "HEAD", "--json").out)["workflows"]
+    printed = json.loads(run("semver", "--base", "HEAD", "--json").out)
+    one, two = printed["workflows"]
+    assert list(printed) == ["workflows"]
+    assert list(one) == ["workflowId", "declared", "required", "ok", "reasons"]
+    assert list(one["reasons"][0]) == ["kind", "step", "text"]
     assert (one["workflowId"], one["declared"], one["required"], one["ok"]) == ("demo.one", "1.5.0", "major", False)
     assert one["reasons"][0]["kind"] == "step-removed"
     assert one["reasons"][0]["step"] == "second"

@@ -55,8 +55,7 @@ def main(arguments: list[str]) -> int:
     if args.fix:
         _write_versions(low)
     elif args.output_format == "json":
-        judged = [(file.path, judgement) for file, judgement, _ in results if judgement is not None]
-        out_json({"version": 1, "workflows": [{"path": path, **each.as_json()} for path, each in judged]})
+        out_json({"workflows": [each.judgement.as_json() for each in results if each.judgement is not None]})
     else:
         _print(low if args.check else results, len(low))
     if len(results) < len(files):

@@ -58,6 +58,14 @@ class Profile(Struct, frozen=True):
     loop_variable: Literal["refuse", "ask"]
     answers: Answers
     criteria_text: CriteriaText
+    # What a run that never stops does where a prompt asks the user.
+    user_questions: Literal["as_written", "answer_and_disclose"]
+    # Whether an output that comes later closes the gap of a run that went on without it.
+    late_outputs: Literal["ignore", "resolve_gaps"]
+    # Whether notes that are missing are recorded as a failed validation.
+    notes_validation: Literal["omit", "record"]
+    # What a node that is looked at again tells of the steps before it.
+    instructions_so_far: Literal["leave_out", "show"]
 
     def allows(self, reason: type[Reason]) -> bool:
         """Return whether a run under this profile can stop for a reason."""
@@ -83,6 +91,10 @@ REFERENCE = Profile(
     loop_variable="refuse",
     answers="engine",
     criteria_text="composition_only",
+    user_questions="as_written",
+    late_outputs="ignore",
+    notes_validation="omit",
+    instructions_so_far="leave_out",
 )
 LOCKED = Profile(
     name="locked",
@@ -104,6 +116,10 @@ LOCKED = Profile(
     loop_variable="ask",
     answers="union",
     criteria_text="all",
+    user_questions="answer_and_disclose",
+    late_outputs="resolve_gaps",
+    notes_validation="record",
+    instructions_so_far="show",
 )
 PROFILES: dict[ProfileName, Profile] = {"reference": REFERENCE, "locked": LOCKED}
 

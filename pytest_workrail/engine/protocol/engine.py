@@ -208,7 +208,9 @@ class Engine:
         """One workflow before it is started."""
         onboarding = self._options.inject_onboarding
         return self._answer(
-            request, read_inspect, lambda asked: inspect_workflow(self._library, self._workspace, asked, onboarding)
+            request,
+            read_inspect,
+            lambda asked: inspect_workflow(self._library, self._workspace, asked, onboarding, self.profile),
         )
 
     def start_workflow(self, request: object) -> Answer:

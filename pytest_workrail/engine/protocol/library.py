@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_workrail.engine.core.profiles import REFERENCE, Profile
 from pytest_workrail.engine.core.prompts import parallel_prompt
 from pytest_workrail.engine.model.step_keys import collation_key
 from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.errors import ToolError
+from pytest_workrail.engine.protocol.overview import manifest
 from pytest_workrail.engine.protocol.ports import (
     Found,
     GitEnd,
@@ -139,9 +141,13 @@ def _reject(reject: InvalidWorkflow) -> Json:
 
 
 def inspect_workflow(
-    library: WorkflowLibrary, workspace: Workspace, request: InspectRequest, inject_onboarding: bool
+    library: WorkflowLibrary,
+    workspace: Workspace,
+    request: InspectRequest,
+    inject_onboarding: bool,
+    profile: Profile = REFERENCE,
 ) -> Ok[Listing] | Err[ToolError]:
-    """Return the workflow that a run would pin, in short or with its first step."""
+    """Return the workflow that a run would pin, with its manifest where the profile shows one, or its first step."""
     startable = find_startable(library, request.workflow_id)
     if isinstance(startable, Err):
         return startable
@@ -171,6 +177,11 @@ def inspect_workflow(
         "mode": request.mode,
         "compiled": compiled,
     }
+    match profile.answers:
+        case "engine":
+            pass
+        case "union":
+            members["manifest"] = manifest(program_model(ir))
     if entry.visibility is not None:
         members["visibility"] = entry.visibility
     references = references_of(ir, workspace, request.workspace_path)

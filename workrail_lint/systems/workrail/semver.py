@@ -38,7 +38,7 @@ class Reason(NamedTuple):
     text: str
 
     def as_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.word, "step": self.step or None, "text": self.text}
+        return {"kind": self.kind, "step": self.step or None, "text": self.text}
 
 
 class Version(NamedTuple):
@@ -101,10 +101,8 @@ class Judgement(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         return {
             "workflowId": self.workflow_id,
-            "base": self.base,
             "declared": self.declared,
             "required": self.required.word,
-            "due": self.due,
             "ok": self.ok,
             "reasons": [reason.as_json() for reason in self.reasons],
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
@@ -332,6 +333,13 @@ _OUTCOME = Pattern(
 )
 
 
+@lru_cache(maxsize=64)
+def _noun(name: str) -> Pattern:
+    """Return a pattern for the last word of a name where a sentence says what it is: "the risk is low, mid or high"."""
+    word = re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1]
+    return Pattern(rf"(?<![`\w]){re.escape(word)}(?=\s(?:is|are|may be|can be|must be)\s)", re.IGNORECASE)
+
+
 class StateAsBoolean(WorkflowRule):
     code = "CD062"
     name = "state-as-boolean"
@@ -353,12 +361,14 @@ class StateAsBoolean(WorkflowRule):
                 continue
             if domain.kind == BOOLEAN:
                 outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
-                if outcomes is not None:
-                    values = ", ".join(map(str, outcomes[:5]))
+                meant = next(filter(None, (self._outcomes(each, _noun(name)) for each in analysis.setters(name))), None)
+                if meant is not None or outcomes is not None:
+                    values = ", ".join(map(str, (meant or outcomes or ())[:5]))
                     report(
                         uses[0].pointer,
                         f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
                         "to one of these and compare with it",
+                        severity=Severity.WARNING if meant is not None else None,
                     )
                 continue
             more = [value for value in domain.values if value not in (True, False)]
@@ -372,9 +382,9 @@ class StateAsBoolean(WorkflowRule):
                 )
 
     @staticmethod
-    def _outcomes(definition: Definition) -> tuple[Any, ...] | None:
-        """Return three or more outcomes that the text of a definition lists."""
-        for match in _OUTCOME.finditer(definition.text):
+    def _outcomes(definition: Definition, noun: Pattern = _OUTCOME) -> tuple[Any, ...] | None:
+        """Return three or more outcomes that the text of a definition lists for a noun."""
+        for match in noun.finditer(definition.text):
             statement = read_domain(definition.text, match.start(), match.end(), lambda: None)
             if statement is not None and statement.closed and len(statement.values) > 2:
                 return statement.values
