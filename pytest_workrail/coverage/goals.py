@@ -551,7 +551,7 @@ class GoalList:
         yield from self._assessed(step, place)
         if step.contract is not None and step.contract.ref != ASSESSMENT:
             yield ContractSite(place, step.contract.ref)
-        codes = step_blockers(step, self._profile, self._packs)
+        codes = step_blockers(self._program, step, self._profile, self._packs)
         if Point(GateGoal, place, ASKED) not in self._goals and APPROVAL in codes:
             codes.remove(APPROVAL)
         yield RefusalSite(place, codes)

@@ -276,13 +276,15 @@ GAP_OF_BLOCKER: dict[BlockerCode, str] = {code: reason.gap_reason[1] for code, r
 _ALWAYS_SET = frozenset(("goal",))
 
 
-def step_blockers(step: ProgramStep, profile: Profile, packs: Mapping[str, ContractPack]) -> list[BlockerCode]:
+def step_blockers(
+    program: Program, step: ProgramStep, profile: Profile, packs: Mapping[str, ContractPack]
+) -> list[BlockerCode]:
     """Return the codes with which submitting a step can be blocked because of what the step itself asks for.
 
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
     codes = list(_output_codes(step, packs))
-    if step.probed_capability is not None and profile.allows(CapabilityUnknown):
+    if step.probed_capability in program.required_capabilities and profile.allows(CapabilityUnknown):
         codes += [CapabilityUnknown.code, CapabilityUnavailable.code]
     if step.requires_notes:
         codes.append(MissingNotes.code)
