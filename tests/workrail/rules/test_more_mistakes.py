@@ -300,3 +300,12 @@ def test_inputs_without_backticks() -> None:
     document = workflow(step("cook"), step("eat", "Cook for {{guestCount}} in {{room}}."))
     document["about"] = "Inputs: guestCount - how many come; room"
     assert [message.split("'")[1] for code, message in findings_of(document) if code == "CD023"] == ["room"]
+
+
+def test_the_words_of_a_finding_are_whole_words() -> None:
+    prompt = f"{'Lay the table. ' * 12}Seat {{{{guests}}}} beside {{{{guest}}}}."
+    document = json.dumps(workflow(step("invite", "Set `guests`."), step("seat", prompt)), indent=2)
+    [finding] = [each for each in check_text(document, "example.json").findings if each.code == "CD023"]
+    assert finding.span is not None
+    line = document.split("\n")[finding.span.start.line - 1]
+    assert line[finding.span.start.column - 1 : finding.span.end.column + 1] == "guest}}"
