@@ -55,6 +55,8 @@ class Profile(Struct, frozen=True):
     unset_condition: Literal["pass_over", "ask"]
     # The behaviour of a loop whose variable is not set.
     loop_variable: Literal["refuse", "ask"]
+    # The treatment of members of a call that the public engine passes over.
+    unknown_members: Literal["pass_over", "refuse"]
     answers: Answers
     criteria_text: CriteriaText
     # What a run that never stops does where a prompt asks the user.
@@ -84,6 +86,7 @@ REFERENCE = Profile(
     engine_defects="mark",
     unset_condition="pass_over",
     loop_variable="refuse",
+    unknown_members="pass_over",
     answers="engine",
     criteria_text="composition_only",
     user_questions="as_written",
@@ -109,6 +112,7 @@ LOCKED = Profile(
     engine_defects="ignore",
     unset_condition="ask",
     loop_variable="ask",
+    unknown_members="refuse",
     answers="union",
     criteria_text="all",
     user_questions="answer_and_disclose",
