@@ -42,7 +42,7 @@ from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
-from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.model.words import BlockerCode, Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import Guide, Target, element_name, extras
@@ -342,7 +342,7 @@ class Planner(Agent):
         if beyond is not None:
             yield self._decided(view, replace(Answers(view, ()).right(), context=beyond.change or None), beyond)
 
-    def _loop_code(self, view: StepView, answer: Submit) -> str | None:
+    def _loop_code(self, view: StepView, answer: Submit) -> BlockerCode | None:
         if view.reasons(answer):
             return None
         outcome = view.predict(answer)

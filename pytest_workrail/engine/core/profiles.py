@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from pytest_workrail.engine.model.reasons import Reason
 from workrail_lint.base.suggest import hint
 
 # Whether the `loopId` of a decision must name the loop it is taken for.
@@ -67,6 +68,10 @@ class Profile(Struct, frozen=True):
     notes_validation: Literal["omit", "record"]
     # What a node that is looked at again tells of the steps before it.
     instructions_so_far: Literal["leave_out", "show"]
+
+    def allows(self, reason: type[Reason]) -> bool:
+        """Return whether a run under this profile can stop for a reason."""
+        return not reason.choices or any(getattr(self, question) == answer for question, answer in reason.choices)
 
 
 REFERENCE = Profile(
