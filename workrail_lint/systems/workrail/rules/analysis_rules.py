@@ -16,6 +16,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, read_domain
+from workrail_lint.systems.workrail.analysis.prose import has_any
 from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
@@ -325,6 +326,7 @@ class CounterNotInitialized(AnalysisRule):
         yield Example(bad=stopping("Start the job."), good=stopping("Start the job. Set `attempts` to 0."))
 
 
+_OUTCOMES = ("result", "outcome", "status", "state", "verdict", "decision", "grade")
 _OUTCOME = Pattern(
     r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|=|\("
     r"|as)\b|[:=(])",
@@ -374,7 +376,7 @@ class StateAsBoolean(WorkflowRule):
     @staticmethod
     def _outcomes(definition: Definition) -> tuple[Any, ...] | None:
         """Return three or more outcomes that the text of a definition lists."""
-        for match in _OUTCOME.finditer(definition.text):
+        for match in _OUTCOME.finditer(definition.text) if has_any(definition.text, _OUTCOMES) else ():
             statement = read_domain(definition.text, match.start(), match.end(), lambda: None)
             if statement is not None and statement.closed and len(statement.values) > 2:
                 return statement.values
