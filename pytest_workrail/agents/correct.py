@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from pytest_workrail.agents.agent import Action, Agent, StartView, StepView, Stop, Submit
 from pytest_workrail.agents.values import fitting_notes, smallest
+from pytest_workrail.engine.core.full_auto import asked_of_user, disclosure
 from pytest_workrail.engine.core.index import (
     ASSESSMENT_KIND,
     CAPABILITY_OBSERVATION,
@@ -34,6 +35,7 @@ from pytest_workrail.engine.core.outcomes import (
     MissingLoopControl,
 )
 from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.protocol.requests import merged
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -109,9 +111,16 @@ def artifacts_of(view: StepView) -> tuple[Json, ...]:
     """Return what the step must submit besides notes: one artifact for its contract, or one for each assessment."""
     contract = view.step.contract
     if contract is None:
-        return tuple(assessment_artifacts(view))
+        return (*assessment_artifacts(view), *disclosures(view))
     artifact = contract_artifact(view, contract.ref) if contract.required else None
-    return () if artifact is None else (artifact,)
+    return (*(() if artifact is None else (artifact,)), *disclosures(view))
+
+
+def disclosures(view: StepView) -> Iterator[Json]:
+    """Yield what the agent discloses in the user's place, in a run that never stops: one artifact for each question."""
+    seen = render_context(view.loop, view.instance.loop_path, view.context)
+    for question in asked_of_user(view.step, seen, view.preferences, view.profile):
+        yield disclosure(view.step_id, f"Assumed an answer to: {question.sentence}")
 
 
 def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:

@@ -124,7 +124,11 @@ CHOICES: dict[str, ChoiceFacts] = {
         "12288 bytes, newest first, with the number of omitted ones",
         ("KD-26", "KD-27"),
     ),
-    "capabilities": ChoiceFacts("required capability", "recorded", "enforced; only a real attempt counts"),
+    "capabilities": ChoiceFacts(
+        "required or preferred capability",
+        "recorded",
+        "a required one is enforced, and only a real attempt counts; the absence of a preferred one is a gap",
+    ),
     "confirmation": ChoiceFacts("confirmation by a person", "announced", "a dependency, unless the run is guided"),
     "divergence": ChoiceFacts("divergence report", "an artifact", "an event too"),
     "repeated_gaps": ChoiceFacts("the same gap twice in one advance", "twice", "once"),
@@ -142,6 +146,16 @@ CHOICES: dict[str, ChoiceFacts] = {
         "a union of kinds, with prose that says the same",
     ),
     "criteria_text": ChoiceFacts("criteria shown in a prompt", "single rules and `and`", "all of them", ("KD-35",)),
+    "user_questions": ChoiceFacts(
+        "prompt that asks the user, in a run that never stops",
+        "shown as it is",
+        "the agent is told to assume, derive or skip, and to disclose it; what is not disclosed is a gap",
+    ),
+    "late_outputs": ChoiceFacts("output that comes after its gap", "stored", "resolves the gap"),
+    "notes_validation": ChoiceFacts("missing notes", "no validation on record", "a failed validation on record"),
+    "instructions_so_far": ChoiceFacts(
+        "looking at a node again", "shows notes", "shows notes and the instructions of the steps so far"
+    ),
 }
 
 

@@ -22,6 +22,7 @@ from pytest_workrail.engine.model.events import (
     ArtifactPayload,
     AssessmentRecorded,
     DecisionTraceAppended,
+    DivergenceRecorded,
     Event,
     GapRecorded,
     Log,
@@ -33,7 +34,7 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.model.words import BlockerCode, Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.projections.session_facts import (
@@ -271,7 +272,7 @@ def _intent(exchange: Exchange) -> str | None:
     return intent if isinstance(intent, str) else None
 
 
-def blocker_codes(response: dict[str, Any]) -> tuple[str, ...]:
+def blocker_codes(response: dict[str, Any]) -> tuple[BlockerCode, ...]:
     """Return the codes of the blockers in a response, in its order."""
     report = response.get("blockers")
     return tuple(blocker["code"] for blocker in report["blockers"]) if isinstance(report, dict) else ()
@@ -361,11 +362,13 @@ def final_projection(
     derived = bench.engine.status(place.session_id, place.run_id)
     if isinstance(derived, Err):
         raise AssertionError(f"the run has no status: {derived.error.message}")
+    divergences = _divergences(bench, here)
     return {
         "status": status or derived.value,
         "context": at_tip.context,
         "outputs": _outputs(bench, at_tip, tip),
         "gaps": _gaps(bench, here),
+        **({"divergences": divergences} if divergences else {}),
         "blockers": blockers,
         "trace": list(trace),
     }
@@ -427,8 +430,12 @@ def _submitted(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> di
 
 
 def _gaps(bench: Bench, position: Position) -> list[Json]:
+    """Return the gaps of a run, in order; what resolves one is told with it."""
     gaps: list[Json] = []
-    for gap in project_gaps(position.events).of_run(position.run.run_id):
+    recorded = project_gaps(position.events)
+    for gap in recorded.of_run(position.run.run_id):
+        if gap.data.resolution.kind == "resolves":
+            continue
         reason = gap.data.reason
         row = {
             **_step(bench, position.run, gap.node_id),
@@ -439,5 +446,20 @@ def _gaps(bench: Bench, position: Position) -> list[Json]:
         }
         if gap.data.details is not None:
             row["details"] = gap.data.details.to_wire()
+        if gap.data.gap_id in recorded.resolved:
+            row["resolved"] = True
         gaps.append(row)
     return gaps
+
+
+def _divergences(bench: Bench, position: Position) -> list[Json]:
+    """Return where the agent said that it left the path, or answered for the user, in order."""
+    return [
+        {
+            **_step(bench, position.run, event.scope.node_id),
+            "reason": event.data.reason,
+            "summary": event.data.summary,
+        }
+        for event in of_kind(position.events, DivergenceRecorded)
+        if event.scope.run_id == position.run.run_id
+    ]

@@ -340,6 +340,11 @@ class Run(Struct, frozen=True, eq=False):
         return _of(self, (gap["detail"] for gap in self._final_list("gaps")))
 
     @property
+    def divergences(self) -> tuple[str, ...]:
+        """Where the agent said that it left the path, or answered for the user: the summaries, in order."""
+        return _of(self, (each["summary"] for each in self._final_list("divergences")))
+
+    @property
     def engine_defects(self) -> tuple[EngineDefectMark, ...]:
         """Each point at which the public engine would have failed or answered differently (profile reference)."""
         return self.transcript.engine_defects
@@ -404,7 +409,7 @@ class Run(Struct, frozen=True, eq=False):
         self.golden(self.transcript, name, check_matchers(matchers))
 
     def _final_list(self, member: str) -> list[dict[str, Any]]:
-        members: Any = self.transcript.final[member]
+        members: Any = self.transcript.final.get(member, ())
         return list(members)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from pytest_workrail.engine.model.base import UNSET
-from pytest_workrail.engine.model.blockers import Blocker, GapRecordedData
+from pytest_workrail.engine.model.blockers import Blocker, GapRecordedData, Resolves
 from pytest_workrail.engine.model.events import (
     HOST_KINDS,
     AdvanceRecorded,
@@ -22,6 +22,7 @@ from pytest_workrail.engine.model.events import (
     CapabilityObserved,
     ContextSet,
     DecisionTraceAppended,
+    DivergenceData,
     DivergenceRecorded,
     EdgeCreated,
     EffectivePreferences,
@@ -130,6 +131,11 @@ class Advance(Struct):
     def trace(self) -> list[TraceEntry]:
         """How the next step was chosen."""
         return [entry for event in self.traces for entry in event.data.entries]
+
+    @property
+    def divergences(self) -> list[DivergenceData]:
+        """Where the agent says that it left the path, or answered for the user."""
+        return [event.data for event in self.reports if isinstance(event, DivergenceRecorded)]
 
     @property
     def is_cut(self) -> bool:
@@ -550,6 +556,11 @@ def story_json(
         "tips": story.tips,
         "preferredPath": [] if tip is None else story.path(tip),
         "gaps": [gap_json(gap) for gap in story.gaps],
+        "divergences": [
+            {"node": advance.source, "step": story.node(advance.source).step, **data.to_wire()}
+            for advance in story.advances
+            for data in advance.divergences
+        ],
         "engineDefects": [defect.to_json() for defect in defects],
     }
 
@@ -637,4 +648,5 @@ def _members(event: AnyEvent) -> dict[str, Any]:
 
 
 def gap_json(gap: GapRecordedData) -> dict[str, Any]:
-    return {"severity": gap.severity, "reason": gap.reason.detail, "summary": gap.summary}
+    members = {"severity": gap.severity, "reason": gap.reason.detail, "summary": gap.summary}
+    return {**members, "resolves": gap.resolution.resolves_gap_id} if isinstance(gap.resolution, Resolves) else members

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.engine.model.reasons import MissingNotes
 from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.story import (
     Advance,
@@ -84,6 +85,9 @@ def _lines(
         yield f"other tips: {' '.join(f'#{number}' for number in others)}"
     for gap in story.gaps:
         yield f"gap ({printable(gap.severity)}): {printable(gap.summary)}"
+    for advance in story.advances:
+        for divergence in advance.divergences:
+            yield f"divergence at #{advance.source} ({divergence.reason}): {_cut(divergence.summary, full)}"
 
 
 def _arrival(node: StoryNode, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
@@ -130,12 +134,13 @@ def _advance(
 ) -> Iterator[str]:
     what = outcome(story, beat)
     fork = " (fork: a second branch)" if beat.is_fork else ""
-    yield f"  submitted at #{beat.source}: {what}{fork}"
+    badge = " [diverged]" if beat.divergences else ""
+    yield f"  submitted at #{beat.source}: {what}{fork}{badge}"
     if beat.notes is not None:
         yield from _notes(redactor.text(beat.notes), full)
     elif what in ("blocked", "gate"):
         codes = {blocker.code for blocker in story.node(beat.target).blockers}
-        yield f"    notes: {'none' if 'MISSING_REQUIRED_NOTES' in codes else '(the engine does not keep them)'}"
+        yield f"    notes: {'none' if MissingNotes.code in codes else '(the engine does not keep them)'}"
     for artifact in beat.artifacts:
         yield f"    artifact: {_json(redactor.report(artifact), full)}"
     for name, value in redactor.report(beat.context or {}).items():
@@ -149,7 +154,8 @@ def _advance(
     for issue in beat.issues:
         yield f"    issue: {_cut(issue, full)}"
     for gap in beat.gaps:
-        yield f"    gap ({printable(gap.severity)}): {_cut(gap.summary, full)}"
+        word = "resolved" if gap.resolution.kind == "resolves" else f"gap ({printable(gap.severity)})"
+        yield f"    {word}: {_cut(gap.summary.removeprefix('Resolved: '), full)}"
     for consequence in beat.consequences:
         trigger = consequence.data.trigger
         graded = printable(f"{trigger.dimension_id} {trigger.level}")
@@ -221,7 +227,8 @@ def story_mermaid(story: Story) -> str:
 
 
 def _counts(beat: Advance) -> str:
-    return f", {counted(len(beat.gaps), 'gap')}" if beat.gaps else ""
+    gaps = f", {counted(len(beat.gaps), 'gap')}" if beat.gaps else ""
+    return f"{gaps}, diverged" if beat.divergences else gaps
 
 
 def _label(text: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from agent_workflows import loop, play, step, workflow
 
 from pytest_workrail.agents.agent import Checkpoint, Prefer, Rehydrate, Resend, Rewind, Stop, Submit
 from pytest_workrail.agents.correct import Auto
-from pytest_workrail.agents.scripted import Behave, Recorded, Scripted, Turn, script_turns
+from pytest_workrail.agents.scripted import Behave, Prepared, Recorded, Scripted, Turn, script_turns
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour
@@ -162,3 +164,20 @@ def test_a_recording_keeps_what_is_no_submission() -> None:
     assert [type(action) for action in first.transcript.actions][:4] == [Prefer, Submit, Resend, Rewind]
     assert first.steps == ("one", "one", "two", "two")
     assert again.transcript == first.transcript
+
+
+def test_a_function_prepares_answers_by_step_iteration_and_visit() -> None:
+    """An attempt after a refusal is a visit too."""
+    asked: list[tuple[str, object]] = []
+
+    def prepared(step_id: str, info: Any) -> dict[str, object]:
+        asked.append((step_id, info))
+        return {"notesMarkdown": "Done."} if info["visit"] != 2 else {"context": {}}
+
+    run = play(THRICE, Prepared(prepared))
+    assert run.ending.kind == "complete"
+    iterations = (0, 1, 1, 2)
+    assert asked == [
+        ("work", {"loopPath": [{"loopId": "again", "iteration": at}], "visit": visit})
+        for visit, at in enumerate(iterations, 1)
+    ]

@@ -81,6 +81,11 @@ def test_schemas_of_authors(schema: dict[str, Any], expected: Json) -> None:
     assert is_valid(schema, value)
 
 
+def test_a_free_text_is_the_name_it_is_given() -> None:
+    assert smallest({"type": "string", "minLength": 3}, is_valid) == "text"
+    assert smallest({"type": "string", "minLength": 3}, is_valid, "summary") == "summary"
+
+
 def test_a_schema_that_nothing_fits() -> None:
     assert smallest({"type": "string", "minLength": 3, "maxLength": 2}, is_valid) is None
     assert smallest({"$ref": "#/nowhere"}, is_valid_of_nothing) is None

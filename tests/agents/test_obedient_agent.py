@@ -52,6 +52,7 @@ INCIDENT = workflow(
 
 
 def test_a_variable_is_set_where_the_prompt_asks_for_it() -> None:
+    """@enforces auto-agent-sets-where-asked"""
     run = api.run(INCIDENT)
     assert list(run.steps) == ["classify", "warn-users", "ship-fix"]
     assert changes(run) == {"classify": {"severity": "high"}}

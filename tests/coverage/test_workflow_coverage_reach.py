@@ -106,6 +106,25 @@ def test_variables_of_a_loop_are_known(condition: dict[str, Any], outcomes: list
 
 
 @pytest.mark.parametrize(
+    ("condition", "outcomes"),
+    [
+        ({"contains": "07"}, ["true", "false"]),
+        ({"contains": "011"}, ["false"]),
+        ({"equals": 107}, ["true", "false"]),
+        ({"equals": 111}, ["false"]),
+    ],
+    ids=str,
+)
+def test_every_iteration_is_tried_where_a_number_is_read_as_text(
+    condition: dict[str, Any], outcomes: list[str]
+) -> None:
+    """Only the 107th of 110 iterations has a number that contains `07`."""
+    inner = step("inner", runCondition={"var": "currentIteration", **condition})
+    source = workflow(loop("again", [inner], 110, type="for", count=110))
+    assert of_kind("condition", source) == [f"condition:again/inner:{outcome}" for outcome in outcomes]
+
+
+@pytest.mark.parametrize(
     "members",
     [
         [{"contains": "api"}, {"contains": "db"}],
@@ -170,6 +189,14 @@ def test_the_decision_that_ended_one_loop_ends_the_next_in_a_run() -> None:
     assert "loop:loop-two:zero" in names(observe(run.transcript))
 
 
+@pytest.mark.parametrize(("ends_at", "outcomes"), [(2, ["true", "false"]), (1, ["false"])])
+def test_a_loop_that_its_own_condition_ends_has_no_iteration_beyond(ends_at: int, outcomes: list[str]) -> None:
+    second = step("second", runCondition={"var": "currentIteration", "equals": 2})
+    goes_on = {"var": "currentIteration", "lte": ends_at}
+    source = workflow(loop("again", [step("inner"), second], 3, type="while", condition=goes_on))
+    assert of_kind("condition", source) == [f"condition:again/second:{outcome}" for outcome in outcomes]
+
+
 def test_a_loop_that_counts_goes_on_while_its_count_is_above_the_iteration() -> None:
     low, high = {"var": "n", "lte": 0}, {"var": "n", "gte": 2}
     body = [step("low", runCondition=low), step("high", runCondition=high), step("inner")]
@@ -199,8 +226,16 @@ def test_a_contract_that_nothing_of_its_kind_can_break() -> None:
     kind = ir["contracts"][0]["artifactKind"]
     lenient = {"type": "object", "properties": {"kind": {"const": kind}}}
     tolerant = {**ir, "contracts": [{**ir["contracts"][0], "schema": lenient}]}
-    codes = [point.case for point in goals(program_model(tolerant), PROFILES["reference"]) if point.kind is BlockerGoal]
-    assert codes == ["MISSING_REQUIRED_OUTPUT"]
+    assert _blockers(tolerant) == ["MISSING_REQUIRED_OUTPUT"]
+    # One member that may be left out, but not be just anything.
+    strict = {**lenient, "properties": {**lenient["properties"], "verdict": {"type": "string"}}}
+    breakable = {**ir, "contracts": [{**ir["contracts"][0], "schema": strict}]}
+    assert _blockers(breakable) == ["MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"]
+
+
+def _blockers(ir: dict[str, Any]) -> list[str | None]:
+    found = goals(program_model(ir), PROFILES["reference"])
+    return [point.case for point in found if point.kind is BlockerGoal]
 
 
 # ----------------------------------------------------------------------------------------------- everything is reached

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_workrail.coverage.goals import KINDS
 from pytest_workrail.coverage.points import Point
-from pytest_workrail.coverage.report import Score, Tally, WorkflowTally
+from pytest_workrail.coverage.report import Score, Tally, WorkflowTally, closing_command
 
 FIRST, SECOND = KINDS[:2]
 A, B, C = Point(FIRST, "plan", "reached"), Point(FIRST, "plan", "skipped"), Point(SECOND, "act", "reached")
@@ -127,3 +127,11 @@ def test_the_order_of_tests_in_what_a_process_tells_is_stable() -> None:
             "tests": [[[A.kind.name, "plan", "reached"], sorted(names)]],
         }
     ]
+
+
+@pytest.mark.parametrize(("paths", "named"), [(0, "WORKFLOW…"), (1, "'a b'"), (5, "'a b' 1 2 3 4"), (6, "WORKFLOW…")])
+def test_the_command_that_closes_the_gap_names_a_few_files(paths: int, named: str) -> None:
+    files = ["a b", "1", "2", "3", "4", "5"][:paths]
+    assert closing_command(Tally(), files) == (
+        f"0 goals not covered; `workrail-test generate {named} --out DIR` writes scenarios for them"
+    )

@@ -15,6 +15,7 @@ from pytest_workrail.engine.core.outputs import (
     Satisfied,
     Submission,
     capability_reasons,
+    capability_status,
     divergences,
     observations,
     probe_steps,
@@ -134,7 +135,12 @@ class TestEnforcement:
 
     def _reasons(self, pending: Any, *artifacts: Any, completed: tuple[str, ...] = ()) -> Any:
         seen, _ = observations(typed(pending), artifacts, PACKS[CAPABILITY_OBSERVATION])
-        return capability_reasons(program_model(self.IR), pending["id"], completed, seen)
+        program = program_model(self.IR)
+        return capability_reasons(program, capability_status(program, {pending["id"], *completed}, seen))
+
+    def _at_work(self, seen: Any) -> Any:
+        program = program_model(self.IR)
+        return capability_reasons(program, capability_status(program, {"work", "wr_probe_web_browsing"}, seen))
 
     def test_at_the_probe(self) -> None:
         assert self._reasons(PROBE) == (CapabilityUnknown("web_browsing"),)
@@ -147,9 +153,8 @@ class TestEnforcement:
         probed, _ = observations(typed(PROBE), [PROBED], PACKS[CAPABILITY_OBSERVATION])
         failed, _ = observations(typed(WORK), [FAILED], PACKS[CAPABILITY_OBSERVATION])
         claimed, _ = observations(typed(WORK), [CLAIMED], PACKS[CAPABILITY_OBSERVATION])
-        done = ("wr_probe_web_browsing",)
-        assert capability_reasons(program_model(self.IR), "work", done, [*probed, *claimed]) == ()
-        late = capability_reasons(program_model(self.IR), "work", done, [*probed, *failed, *claimed])
+        assert self._at_work([*probed, *claimed]) == ()
+        late = self._at_work([*probed, *failed, *claimed])
         assert late == (CapabilityUnavailable("web_browsing"),)
 
     def test_a_probe_that_lies_ahead_is_not_looked_at(self) -> None:

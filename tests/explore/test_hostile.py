@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from pytest_workrail.cli import main
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.explore import hostile_search
 from pytest_workrail.explore.hostile_promises import PROMISES, Promises
-from pytest_workrail.explore.hostile_search import Story, explore, play
+from pytest_workrail.explore.hostile_search import Story, combined, explore, play, scenario_name, story_of
 from pytest_workrail.explore.hostile_turns import KINDS, describe, draw, simpler
 from pytest_workrail.explore.hostile_world import CallRecord, World
 from workrail_lint import Ok, compile_workflow
@@ -356,3 +356,42 @@ def test_hostile_turns_need_a_promise(
     assert f"`{member}` needs `expect.promise`" in capsys.readouterr().out
     file.write_text(json.dumps({**value, "expect": {"promise": "total"}, "golden": False}))
     assert lint(["check", "--isolated", str(file)]) == 0
+
+
+def test_pieces_of_a_search_are_added_up_and_the_shortest_story_of_each_promise_is_told() -> None:
+    """A story can be read back from what is told of it."""
+    long = Story((("look", 0), ("restart",), ("adv", 0, "right")), "locked", "guided", files=True)
+    other = Story((("restart",), ("look", 1)), "reference", "guided", stays=True)
+    stories = [("total", long), ("healthy", long), ("total", other), ("total", replace(long, turns=other.turns))]
+    pieces: list[dict[str, Any]] = [
+        {
+            "runs": number,
+            "states": 10 * number,
+            "tried": {"look": number, "restart": 1},
+            "landed": {"look": 1},
+            "occasions": {"total": number, "healthy": 0},
+            "broken": [promise, f"how {number}"],
+            "story": asdict(story),
+        }
+        for number, (promise, story) in enumerate(stories, 1)
+    ]
+    pieces.append({**pieces[0], "broken": None, "story": None, "tried": {}, "landed": {}})
+    answer = combined(json.loads(json.dumps(pieces)))
+    violations = answer.pop("violations")
+    assert answer == {
+        "runs": 11,
+        "states": 110,
+        "faults": {
+            "tried": 14,
+            "landed": 4,
+            "byKind": {"look": {"tried": 10, "landed": 4}, "restart": {"tried": 4, "landed": 0}},
+        },
+        "noOccasion": [name for name in PROMISES if name != "total"],
+    }
+    told = {each["promise"]: each for each in violations}
+    assert list(told) == [name for name in PROMISES if name in ("total", "healthy")]
+    assert [told["total"]["how"], told["healthy"]["how"]] == ["how 3", "how 2"]
+    assert (story_of(told["total"]), story_of(told["healthy"])) == (other, long)
+    assert told["total"]["transcript"] == [describe(turn) for turn in other.turns]
+    assert told["total"]["promised"] == PROMISES["total"]
+    assert scenario_name("demo.a/b", told["total"]) == "demo-a-b.breaks-total-reference.scenario.json"

@@ -65,11 +65,19 @@ def _prompts(value: dict[str, Any]) -> list[str]:
     return [each["prompt"] for each in pending if each is not None]
 
 
+_SO_FAR = (
+    "**Decide** (`decide`)\nAgain?\n\n**Draft** (`draft`)\nDraft pass 3.\n\n**Gather** (`gather`)\nCollect\nfacts."
+)
+
+
 @pytest.mark.parametrize(
     ("profile", "recap"),
     [
         ("reference", "one\ntwo\n\ndrafted\n\ndrafted\n\ndrafted"),
-        ("locked", "drafted\n\ndrafted\n\ndrafted\n\none\ntwo"),
+        (
+            "locked",
+            f"drafted\n\ndrafted\n\ndrafted\n\none\ntwo\n\n### Instructions So Far\n{_SO_FAR}",
+        ),
     ],
 )
 def test_slots_have_names(profile: str, recap: str) -> None:

@@ -15,8 +15,10 @@ import pytest
 from golden_made_up import made_up
 
 from pytest_workrail.cli import main
+from pytest_workrail.golden.diff import Difference
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.golden.pending import pending_bytes, pending_of
+from pytest_workrail.golden.show import Span, spans
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LONG = "word " * 200
@@ -100,3 +102,16 @@ def test_a_page_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
     assert seen["come"][:2] == ["biggest", "new"]
     assert seen["beside"]
     assert not seen["wide"]
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(300, True), (301, False)])
+def test_a_long_value_is_cut(length: int, is_whole: bool) -> None:
+    """A text is shown whole: what changed in it is what a reader looks for."""
+    listed = ["x" * (length - 4)]
+    value = json.dumps(listed)
+    (span,) = spans(Difference("added", "input", "plan", "context", "/context", new=listed))
+    assert span == Span("come", value if is_whole else f"{value[:300]}…")
+    (span,) = spans(Difference("removed", "input", "plan", "context", "/context", old=listed))
+    assert span == Span("gone", value if is_whole else f"{value[:300]}…")
+    gone, come = spans(Difference("changed", "input", "plan", "context", "/context", listed, "y" * 400))
+    assert (gone.mark, come) == ("gone", Span("come", "y" * 400))

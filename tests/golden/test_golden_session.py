@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import types
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from golden_made_up import made_up
 
 from pytest_workrail.golden.files import GoldenKey
-from pytest_workrail.golden.golden_records import GoldenStatus, Mode, Policy
+from pytest_workrail.golden.golden_records import BUILD_MACHINE, GoldenStatus, Mode, Policy, add_options, policy
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
 
 OK, FAILED = 0, 1
@@ -230,3 +231,32 @@ def test_each_mode_writes_what_it_says() -> None:
         "prune": [],
     }
     assert not any(Policy(mode, may_write=False).writes(status) for mode in Mode for status in GoldenStatus)
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ((), Mode.CHECK),
+        *((("--workrail-golden", mode.value), mode) for mode in Mode),
+        (("--workrail-update-goldens",), Mode.UPDATE),
+    ],
+)
+@pytest.mark.parametrize("in_ci", [False, True])
+@pytest.mark.parametrize("may_write", [False, True])
+def test_options_say_what_a_run_may_do_with_goldens(
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    mode: Mode,
+    in_ci: bool,
+    may_write: bool,
+) -> None:
+    for variable in BUILD_MACHINE:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("CI", str(in_ci).lower())
+    parser = ArgumentParser()
+    group: Any = types.SimpleNamespace(addoption=parser.add_argument)
+    add_options(group)
+    given = parser.parse_args([*options, *["--workrail-write-in-ci"] * may_write])
+    config: Any = types.SimpleNamespace(getoption=lambda name: getattr(given, name))
+    assert policy(config) == Policy(mode, may_write=may_write or not in_ci)
+    assert policy(config).mode is (mode if may_write or not in_ci else Mode.CHECK)

@@ -154,7 +154,11 @@ def test_recap_order() -> None:
         for number in range(3):
             bench.go(last(bench), notes=f"note {number}")
         recaps.append(notes_of(bench))
-    assert recaps == ["note 0\n\nnote 1\n\nnote 2", "note 2\n\nnote 1\n\nnote 0"]
+    steps_so_far = "**S2** (`s-2`)\nDo.\n\n**S1** (`s-1`)\nDo.\n\n**S0** (`s-0`)\nDo."
+    assert recaps == [
+        "note 0\n\nnote 1\n\nnote 2",
+        f"note 2\n\nnote 1\n\nnote 0\n\n### Instructions So Far\n{steps_so_far}",
+    ]
 
 
 def test_recap_budget() -> None:

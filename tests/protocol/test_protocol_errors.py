@@ -10,15 +10,24 @@ from typing import Any
 import pytest
 from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 
+from pytest_workrail.engine.model.base import CorruptionReason
 from pytest_workrail.engine.model.events import AdvanceRecorded, EdgeCreated, NodeCreated
 from pytest_workrail.engine.model.ids import NodeId, ref_of
-from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
+from pytest_workrail.engine.protocol.errors import (
+    RetryableAfter,
+    ToolError,
+    from_content,
+    from_gate,
+    from_store,
+    internal,
+    not_healthy,
+)
 from pytest_workrail.engine.protocol.sessions import find_node
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.filesystem import Holder, on_files
-from pytest_workrail.engine.store.gate import Home
+from pytest_workrail.engine.store.gate import CorruptTail, GateError, Home
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles
-from pytest_workrail.engine.store.ports import StoreIoError, StoreLockBusy
+from pytest_workrail.engine.store.ports import ContentError, LockIoError, StoreIoError, StoreLockBusy
 from pytest_workrail.engine.tokens.issuer import ContinueGrant, KeyringError, NodeAddress, StateGrant, TokenIssuer
 from workrail_lint.base.result import Err, Ok
 
@@ -39,7 +48,6 @@ def test_the_envelope() -> None:
     @enforces error-retry-via-field
     """
     assert list(internal("m").to_json()) == ["code", "message", "retry", "details"]
-    assert RetryableImmediate().to_json() == {"kind": "retryable_immediate"}
     assert RetryableAfter(250).to_json() == {"kind": "retryable_after_ms", "afterMs": 250}
     busy = from_store(StoreLockBusy("busy", 250)).to_json()
     assert (busy["code"], busy["retry"]) == ("INTERNAL_ERROR", {"kind": "retryable_after_ms", "afterMs": 250})
@@ -348,3 +356,54 @@ def test_the_node_of_a_token_is_found_or_the_reason_why_not(run: Any, ref: Any, 
     assert (found.error.message if isinstance(found, Err) else None) == expected
     if isinstance(found, Ok):
         assert found.value == (runs["r"], runs["r"].nodes["n"])
+
+
+_FULL = "The call could not be completed: the data folder has no room (no space)."
+_TORN = CorruptTail(CorruptionReason("digest_mismatch", "cut short"))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (from_gate(GateError("SESSION_LOCKED", "Busy.")), "TOKEN_SESSION_LOCKED", "Busy."),
+        (from_gate(GateError("SESSION_LOCK_REENTRANT", "Again.")), "TOKEN_SESSION_LOCKED", "Again."),
+        (from_gate(GateError("LOCK_RELEASE_FAILED", "Kept.")), "TOKEN_SESSION_LOCKED", "Kept."),
+        (
+            from_gate(GateError("SESSION_NOT_HEALTHY", "Torn.", _TORN)),
+            "SESSION_NOT_HEALTHY",
+            "The session can't be continued: corrupt_tail.",
+        ),
+        (
+            from_gate(GateError("SESSION_NOT_HEALTHY", "Torn.")),
+            "INTERNAL_ERROR",
+            "The session could not be written (SESSION_NOT_HEALTHY).",
+        ),
+        *(
+            (from_gate(GateError("SESSION_LOAD_FAILED", "It.", cause=cause)), "INTERNAL_ERROR", message)
+            for cause, message in (
+                (StoreIoError("no space", True), _FULL),
+                (LockIoError("no space", True), _FULL),
+                (StoreIoError("refused"), "The session could not be written (SESSION_LOAD_FAILED)."),
+                (LockIoError("refused"), "The session could not be written (SESSION_LOAD_FAILED)."),
+            )
+        ),
+        (from_store(StoreIoError("no space", True)), "INTERNAL_ERROR", _FULL),
+        (
+            from_store(StoreIoError("refused")),
+            "INTERNAL_ERROR",
+            "The session store failed (SESSION_STORE_IO_ERROR).",
+        ),
+        (from_content(ContentError("SNAPSHOT_STORE_IO_ERROR", "no space", True)), "INTERNAL_ERROR", _FULL),
+        (
+            from_content(ContentError("SNAPSHOT_STORE_IO_ERROR", "refused")),
+            "INTERNAL_ERROR",
+            "Stored content can't be used (SNAPSHOT_STORE_IO_ERROR).",
+        ),
+    ],
+    ids=str,
+)
+def test_what_a_store_or_the_gate_refuses_is_said_to_the_agent(error: ToolError, code: str, message: str) -> None:
+    assert (error.code, error.message) == (code, message)
+    assert isinstance(error.retry, RetryableAfter) is (message == _FULL or code == "TOKEN_SESSION_LOCKED")
+    if code == "SESSION_NOT_HEALTHY":
+        assert error == not_healthy(_TORN)

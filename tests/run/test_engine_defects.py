@@ -141,6 +141,18 @@ def test_notes_are_cut_inside_a_character_only_at_one_place(notes: str, strikes:
     assert marks(run) == (["KD-04"] if strikes else [])
 
 
+@pytest.mark.parametrize(
+    ("messages", "strikes"),
+    [(["größer", "breiter"], True), (["größer"], False), (["larger", "wider"], False), (["larger"], False)],
+    ids=str,
+)
+def test_issues_are_in_another_order_only_where_there_is_one(messages: list[str], strikes: bool) -> None:
+    """@enforces engine-defects-marked"""
+    criteria = [{"type": "contains", "value": word, "message": word} for word in messages]
+    run = api.run(workflow(step("only", validationCriteria=criteria)), agent=api.auto({"only": [{"notes": "no"}]}))
+    assert marks(run) == (["KD-41"] if strikes else [])
+
+
 @pytest.mark.parametrize(("size", "outcome"), [(500, None), (600, "corrupts"), (4200, "fails")])
 def test_an_issue_can_be_too_long_to_store_or_to_report(size: int, outcome: str | None) -> None:
     criteria = [{"type": "contains", "value": "Risk", "message": "m" * size}]

@@ -224,11 +224,21 @@ def test_a_step_that_the_engine_generated_is_marked_as_its_defect(
     assert [(each["id"], each["step"]) for each in run["engineDefects"]] == [("KD-02", "first__verification")]
 
 
+NEVER_BEGUN = {
+    "id": "rounds",
+    "type": "loop",
+    "title": "Rounds",
+    "loop": {"type": "while", "condition": {"var": "never"}, "maxIterations": 2},
+    "body": [step("first")],
+}
+
+
+@pytest.mark.parametrize("unasked", [step("first", runCondition={"var": "never"}), NEVER_BEGUN], ids=["step", "loop"])
 def test_a_first_step_that_the_engine_did_not_ask_for_is_marked_as_its_defect(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], unasked: dict[str, Any]
 ) -> None:
     """The engine began with a step whose condition is false; ours would not have."""
-    version = workflow(step("first", runCondition={"var": "never"}), step("second"))
+    version = workflow(unasked, step("second"))
     begun = Session(workflow(step("first"), step("second")), onboarding=False)
     begun.pin = pin_of(version, onboarding=False)
     found = judged(tmp_path, begun, version, capsys)

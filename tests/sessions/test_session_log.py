@@ -28,7 +28,7 @@ from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise,
 from pytest_workrail.sessions.stats import count_sessions
 from pytest_workrail.sessions.story import Remark, StoryNode, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
-from pytest_workrail.sessions.versions import open_source
+from pytest_workrail.sessions.versions import open_bundle, open_source
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
 
@@ -518,3 +518,46 @@ def test_a_session_is_opened_where_a_path_names_it(tmp_path: Path) -> None:
         folder, names = opened.value
         assert (folder.root, folder.exists, names) == (place, True, [SAMPLE.session_id])
     assert isinstance(open_source(str(tmp_path)), Err)
+
+
+def test_a_bundle_that_can_not_be_opened_is_refused_with_the_reason(tmp_path: Path) -> None:
+    assert open_bundle(str(tmp_path / "nowhere")) == Err("it can't be read (No such file or directory)")
+    broken = tmp_path / "broken.session.json"
+    broken.write_text("{}", encoding="utf-8")
+    error = open_bundle(str(broken)).error
+    assert error.startswith("it is not an intact bundle (")
+    assert error.endswith(")")
+
+
+@pytest.mark.parametrize(
+    ("goals", "title"),
+    [
+        ([("initial", "Ship it")], "Ship it"),
+        ([("initial", "")], ""),
+        ([("initial", 5)], ""),
+        ([("initial", None)], ""),
+        ([("agent_delta", "Later"), ("initial", "First"), ("initial", "Second")], "First"),
+        ([("initial", ""), ("initial", "Second")], "Second"),
+        ([("initial", "x" * 120)], "x" * 120),
+        ([("initial", "x" * 121)], "x" * 120),
+        ([], ""),
+    ],
+    ids=str,
+)
+def test_the_title_of_a_session_is_the_goal_it_was_started_with(
+    tmp_path: Path, goals: list[tuple[str, Any]], title: str
+) -> None:
+    played = copy.deepcopy(SAMPLE)
+    context = next(event for event in played.events if event["kind"] == "context_set")
+    begun = [
+        {**context, "data": {**context["data"], "source": source, "context": {} if goal is None else {"goal": goal}}}
+        for source, goal in goals
+    ]
+    events = [event for event in played.events if event["kind"] != "context_set"]
+    at = played.events.index(context)
+    events[at:at] = [{**event, "eventId": f"evt_{number:026}"} for number, event in enumerate(begun)]
+    played.segments[:] = [[{**event, "eventIndex": index} for index, event in enumerate(events)]]
+    write(tmp_path, played)
+    folder = DataFolder(str(tmp_path))
+    summary = summarise(read_log(folder, played.session_id), Snapshots(folder))
+    assert (summary.title, summary.damage) == (title, None)

@@ -57,7 +57,8 @@ def _tip(turns: list[Data]) -> int:
 def _gaps(listed: Any) -> list[Data]:
     """Return what a run left open, with the reason in one word."""
     gaps = [gap for gap in listed if isinstance(gap, dict)] if isinstance(listed, list) else []
-    return [{"reason": gap.get("detail"), "step": gap.get("step"), "summary": gap.get("summary")} for gap in gaps]
+    left = [gap for gap in gaps if not gap.get("resolved")]
+    return [{"reason": gap.get("detail"), "step": gap.get("step"), "summary": gap.get("summary")} for gap in left]
 
 
 class _Story:
@@ -95,6 +96,7 @@ class _Story:
             "answered": before["step"] if before is not None and is_advance else None,
             "notes": output.get("notesMarkdown"),
             "artifacts": output.get("artifacts"),
+            "divergences": _divergences(output.get("artifacts")),
             "context": _context(request),
             "step": pending.get("stepId") if pending is not None else None,
             "title": pending.get("title") if pending is not None else None,
@@ -158,6 +160,17 @@ class _Story:
         if text[at:]:
             result.append(["authored", None, text[at:]])
         return result
+
+
+def _divergences(artifacts: Any) -> list[Data] | None:
+    """Return where the agent says that it left the path; None where it does not."""
+    divergences = [
+        {"reason": artifact["reason"], "summary": artifact["summary"]}
+        for artifact in _objects(artifacts)
+        if artifact.get("kind") == "wr.workflow_divergence"
+        if isinstance(artifact.get("reason"), str) and isinstance(artifact.get("summary"), str)
+    ]
+    return divergences or None
 
 
 def _slot_words(slot: str) -> str:
@@ -306,6 +319,7 @@ def _turn(at: int, node: Data, answer: Data, place: dict[int | None, int]) -> Da
         "answered": answer.get("step"),
         "notes": answer.get("notes"),
         "artifacts": answer.get("artifacts") or None,
+        "divergences": _divergences(answer.get("artifacts")),
         "context": _object(answer.get("context")) or None,
         "step": node.get("step"),
         "title": asked.get("title"),

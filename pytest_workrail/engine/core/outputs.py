@@ -326,20 +326,29 @@ def probe_steps(program: Program) -> dict[str, list[str]]:
     return probes
 
 
-def capability_reasons(
-    program: Program, pending_step_id: str, completed: Collection[str], observed: Iterable[Observation]
-) -> tuple[CapabilityUnknown | CapabilityUnavailable, ...]:
-    """Required capabilities that nothing strong has shown to be there, as far as their probes were reached.
+def capability_status(
+    program: Program, reached: Collection[str], observed: Iterable[Observation]
+) -> dict[str, CapabilityStatus]:
+    """Return the status of each capability whose probe was reached, as strong observations say.
 
-    `observed` are those on the lineage and then those of the submission, oldest first.
+    `reached` are the pending step and the completed ones. `observed` are those on the lineage and then those of the
+    submission, oldest first.
     """
-    probes = probe_steps(program)
-    status: dict[str, CapabilityStatus] = {item.capability: item.status for item in observed if item.is_strong}
+    strong: dict[str, CapabilityStatus] = {item.capability: item.status for item in observed if item.is_strong}
+    return {
+        capability: strong.get(capability, "unknown")
+        for capability, step_ids in probe_steps(program).items()
+        if any(step_id in reached for step_id in step_ids)
+    }
+
+
+def capability_reasons(
+    program: Program, status: Mapping[str, CapabilityStatus]
+) -> tuple[CapabilityUnknown | CapabilityUnavailable, ...]:
+    """Required capabilities that nothing strong has shown to be there, as far as their probes were reached."""
     reasons: list[CapabilityUnknown | CapabilityUnavailable] = []
     for capability in program.required_capabilities:
-        if not any(step_id == pending_step_id or step_id in completed for step_id in probes.get(capability, ())):
-            continue
-        match status.get(capability, "unknown"):
+        match status.get(capability, "available"):
             case "unknown":
                 reasons.append(CapabilityUnknown(capability))
             case "unavailable":

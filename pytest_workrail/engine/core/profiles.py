@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from pytest_workrail.engine.model.reasons import Reason
 from workrail_lint.base.suggest import hint
 
 # Whether the `loopId` of a decision must name the loop it is taken for.
@@ -55,8 +56,22 @@ class Profile(Struct, frozen=True):
     unset_condition: Literal["pass_over", "ask"]
     # The behaviour of a loop whose variable is not set.
     loop_variable: Literal["refuse", "ask"]
+    # The treatment of members of a call that the public engine passes over.
+    unknown_members: Literal["pass_over", "refuse"]
     answers: Answers
     criteria_text: CriteriaText
+    # What a run that never stops does where a prompt asks the user.
+    user_questions: Literal["as_written", "answer_and_disclose"]
+    # Whether an output that comes later closes the gap of a run that went on without it.
+    late_outputs: Literal["ignore", "resolve_gaps"]
+    # Whether notes that are missing are recorded as a failed validation.
+    notes_validation: Literal["omit", "record"]
+    # What a node that is looked at again tells of the steps before it.
+    instructions_so_far: Literal["leave_out", "show"]
+
+    def allows(self, reason: type[Reason]) -> bool:
+        """Return whether a run under this profile can stop for a reason."""
+        return not reason.choices or any(getattr(self, question) == answer for question, answer in reason.choices)
 
 
 REFERENCE = Profile(
@@ -76,8 +91,13 @@ REFERENCE = Profile(
     engine_defects="mark",
     unset_condition="pass_over",
     loop_variable="refuse",
+    unknown_members="pass_over",
     answers="engine",
     criteria_text="composition_only",
+    user_questions="as_written",
+    late_outputs="ignore",
+    notes_validation="omit",
+    instructions_so_far="leave_out",
 )
 LOCKED = Profile(
     name="locked",
@@ -97,8 +117,13 @@ LOCKED = Profile(
     engine_defects="ignore",
     unset_condition="ask",
     loop_variable="ask",
+    unknown_members="refuse",
     answers="union",
     criteria_text="all",
+    user_questions="answer_and_disclose",
+    late_outputs="resolve_gaps",
+    notes_validation="record",
+    instructions_so_far="show",
 )
 PROFILES: dict[ProfileName, Profile] = {"reference": REFERENCE, "locked": LOCKED}
 

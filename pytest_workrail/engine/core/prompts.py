@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context, is_met
 from pytest_workrail.engine.core.criteria import criteria_lines, requirement
+from pytest_workrail.engine.core.full_auto import FullAuto, asked_of_user, full_auto_text
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, ContractPack, IrIndex, functions_block
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.core.modes import Confirmer, confirmed_by, reports_confirmation, required_gate
@@ -167,6 +168,7 @@ class Slot(str, Enum):
     NOTES_BRIEF = "NOTES_BRIEF"
     METRICS = "METRICS"
     CONFIRM = "CONFIRM"
+    FULL_AUTO = "FULL_AUTO"
     RECOVERY = "RECOVERY"
     NEXT_INPUT = "NEXT_INPUT"
 
@@ -530,6 +532,7 @@ class PendingStep(Struct, frozen=True):
     gate: GateKind | None
     requires_confirmation: bool
     confirmed_by: Confirmer | None = None
+    full_auto: FullAuto = FullAuto()
 
     @property
     def prompt(self) -> str:
@@ -554,6 +557,8 @@ class Situation(Struct, frozen=True):
     preferences: Preferences = DEFAULT_PREFERENCES
     dependencies: tuple[str, ...] = ()
     asked_for: tuple[str, ...] = ()
+    # The contracts that earlier steps did without, where a later output still resolves the gap.
+    open_contracts: tuple[str, ...] = ()
 
 
 class PromptRenderer:
@@ -578,8 +583,12 @@ class PromptRenderer:
             parts = self._step_parts(step, instance, loop, context, situation)
         confirmer = confirmed_by(step, context)
         tells = self._profile.answers == "union"
+        questions = asked_of_user(step, context, situation.preferences, self._profile)
+        asked = tuple(substitute(each.sentence, context) for each in questions)
+        full_auto = FullAuto(asked, situation.open_contracts)
         if tells:
             parts.append(confirmation_slot(confirmer, situation.preferences.autonomy))
+        parts.append(PromptPart(Slot.FULL_AUTO, full_auto_text(full_auto, instance.step_id)))
         if situation.recovery is not None:
             parts.append(recovery_slot(situation.recovery, situation.style))
         if tells:
@@ -593,7 +602,15 @@ class PromptRenderer:
             gate,
             reports_confirmation(step, context, self._profile),
             confirmer,
+            full_auto,
         )
+
+    def instructions(self, instance: StepInstance, context: Context) -> str:
+        """The author's own words of a step: its title, its id and its prompt."""
+        step = self._index.definitions[instance.step_id]
+        seen = render_context(self._index.innermost_loop(instance), instance.loop_path, context)
+        prompt = parallel_prompt(step, seen) if step.type == "parallel" else substitute(step.prompt, seen)
+        return f"**{substitute(step.title, seen)}** (`{step.id}`)\n{prompt}"
 
     def functions(self, instance: StepInstance) -> str:
         """The functions the step can see, for the recovery text."""

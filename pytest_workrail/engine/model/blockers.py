@@ -19,6 +19,7 @@ from pytest_workrail.engine.model.words import (
     BlockerCode,
     Capability,
     CapabilityMissing,
+    CapabilityStatus,
     ContractViolation,
     GapCategory,
     GapSeverity,
@@ -293,6 +294,18 @@ class Gap(Value, frozen=True):
         )
 
 
+def resolving_gap(gap_id: str, gap: GapRecordedData, output_id: str) -> GapRecordedData:
+    """Return the marker that closes a gap because of an output. The gap itself stays as it was recorded."""
+    return GapRecordedData(
+        gap_id,
+        "info",
+        gap.reason,
+        f"Resolved: {gap.summary}",
+        Resolves(gap.gap_id),
+        (OutputEvidence(output_id),),
+    )
+
+
 def decision_gap(variable: str, step_id: str, asked_by: EventId) -> Gap:
     """Return the record of a decision: a variable was asked for and the agent went on without it."""
     return Gap(
@@ -303,6 +316,12 @@ def decision_gap(variable: str, step_id: str, asked_by: EventId) -> Gap:
         ReasonDetails(variable=variable, step_id=step_id),
         asked_by,
     )
+
+
+def preferred_gap(capability: str, status: CapabilityStatus) -> Gap:
+    """Return the record that a capability that the workflow prefers is not there, or not known to be."""
+    absence = "status unknown" if status == "unknown" else "unavailable"
+    return Gap("warning", "unexpected", "invariant_violation", f"Preferred capability {absence}: {capability}")
 
 
 def distinct_gaps(gaps: Iterable[Gap]) -> tuple[Gap, ...]:

@@ -151,6 +151,11 @@ def downgraded_gap_id(attempt: AttemptId, index: int) -> str:
     return f"warn_{attempt}_{index}"
 
 
+def resolving_gap_id(attempt: AttemptId, index: int) -> str:
+    """A gap that an output of the attempt resolves: the marker that closes it."""
+    return f"resolved_{attempt}_{index}"
+
+
 def recommendation_gap_id(attempt: AttemptId, index: int) -> str:
     """A gap for preferences beyond what the workflow recommends."""
     return f"rec_warn_{attempt}_{index}"

@@ -7,7 +7,7 @@ on a sibling branch, or in an attempt that was blocked and left behind, is not p
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -477,9 +477,13 @@ def _recaps_by_attempt(outputs: NodeOutputs) -> Ok[dict[AttemptId, Recap]] | Err
     return Ok(recaps)
 
 
+# Bytes of the recovery text under the policy that tells the newest first.
+RECOVERY_BUDGET = 12288
 _HEADER = "## Recovery Context"
 _REFERENCE_TIER = 2
+_INSTRUCTIONS_TIER = 3
 _TIERS_OMITTED = "\nOmitted 1 lower-priority tier due to budget constraints."
+_INSTRUCTIONS_OMITTED = "\nOmitted the instructions of older steps due to budget constraints."
 _CONTENT_OMITTED = "\nOmitted recovery content due to budget constraints."
 
 
@@ -502,12 +506,13 @@ def recovery_text(
     node: NodeId,
     *,
     functions: str = "",
+    instructions: Sequence[Recap] = (),
     policy: profiles.Recap = "oldest_first_24k",
 ) -> str:
     """The recovery text of a node; empty when there is nothing to tell.
 
-    `functions` is the fenced block of function definitions visible at the pending step. A log that can't be
-    projected costs the text, never the call.
+    `functions` is the fenced block of function definitions visible at the pending step, `instructions` are those of
+    the steps so far, oldest first. A log that can't be projected costs the text, never the call.
     """
     dag = project_dag(events)
     if isinstance(dag, Err):
@@ -519,12 +524,14 @@ def recovery_text(
     if isinstance(outputs, Err):
         return "(Recovery context unavailable due to outputs projection failure)"
     sections = _sections(run, node, outputs.value, functions)
+    if instructions:
+        sections.append(_Section(_INSTRUCTIONS_TIER, "Instructions So Far", recaps=tuple(instructions)))
     match policy:
         case "oldest_first_24k":
             return _fit_oldest_first(sections, 24576)
         case "newest_first_12k":
             turned = [replace(section, recaps=section.recaps[::-1]) for section in sections]
-            return _fit_newest_first(turned, 12288)
+            return _fit_newest_first(turned, RECOVERY_BUDGET)
 
 
 def _sections(run: Run, node: NodeId, outputs: Outputs, functions: str) -> list[_Section]:
@@ -574,14 +581,30 @@ def _fit_oldest_first(sections: list[_Section], budget: int) -> str:
 
 
 def _fit_newest_first(sections: list[_Section], budget: int) -> str:
-    """Drop the reference tier, then the oldest recaps one by one, and cut only a last one that is too long."""
+    """Drop the oldest instructions, the reference tier, the oldest recaps, and cut only a last one that is too long.
+
+    Notes say what came of an instruction, so they are worth more than it.
+    """
     if not sections:
         return ""
     text = _render(sections)
     if js.u8_length(text) <= budget:
         return text
-    kept = _without_reference(sections)
-    tiers = _TIERS_OMITTED if len(kept) < len(sections) else ""
+    others = [section for section in sections if section.tier != _INSTRUCTIONS_TIER]
+    left_out = ""
+    for section in sections:
+        if section.tier == _INSTRUCTIONS_TIER:
+            for omitted in range(1, len(section.recaps)):
+                fewer = replace(section, recaps=section.recaps[:-omitted])
+                text = _render([*others, fewer]) + TRUNCATION_MARKER + _INSTRUCTIONS_OMITTED
+                if js.u8_length(text) <= budget:
+                    return text
+            left_out = _INSTRUCTIONS_OMITTED
+            text = _render(others) + TRUNCATION_MARKER + left_out if others else ""
+            if js.u8_length(text) <= budget:
+                return text
+    kept = _without_reference(others)
+    tiers = left_out + (_TIERS_OMITTED if len(kept) < len(others) else "")
     dropped = 0
 
     def suffix() -> str:

@@ -5,7 +5,7 @@ A question is a block like any other in the log. What makes it one is the patch 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import takewhile
 from typing import Any, TypeAlias
@@ -13,6 +13,13 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.engine.core.criteria import Validation
+from pytest_workrail.engine.core.full_auto import (
+    USER_UNAVAILABLE,
+    Resolution,
+    asked_of_user,
+    resolutions,
+    undisclosed,
+)
 from pytest_workrail.engine.core.index import CAPABILITY_OBSERVATION, DIVERGENCE
 from pytest_workrail.engine.core.interpreter import Question, Running, Selection, find_question, loop_question, state_of
 from pytest_workrail.engine.core.modes import (
@@ -38,6 +45,7 @@ from pytest_workrail.engine.core.outputs import (
     ReportedDivergence,
     Submission,
     capability_reasons,
+    capability_status,
     divergences,
     observations,
 )
@@ -46,7 +54,7 @@ from pytest_workrail.engine.core.profiles import (
 )
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model import keys
-from pytest_workrail.engine.model.blockers import Gap, decision_gap, distinct_gaps
+from pytest_workrail.engine.model.blockers import Gap, decision_gap, distinct_gaps, preferred_gap
 from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
     AdvanceRecorded,
@@ -67,7 +75,7 @@ from pytest_workrail.engine.model.reasons import (
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
-from pytest_workrail.engine.model.words import GateKind, Preferences
+from pytest_workrail.engine.model.words import CapabilityStatus, GateKind, Preferences
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.projections.incremental import of_node
 from pytest_workrail.engine.projections.session_facts import Lineage
@@ -131,11 +139,7 @@ NO_QUESTIONS = Questions()
 
 def asks_questions(profile: Profile) -> bool:
     """Whether a profile asks any. Where it asks none, a stored question is a plain block."""
-    match profile.unset_condition, profile.loop_variable:
-        case "pass_over", "refuse":
-            return False
-        case _:
-            return True
+    return profile.allows(MissingContextKey)
 
 
 def question_patch(snapshot: ExecutionSnapshot) -> dict[str, Json] | None:
@@ -272,6 +276,8 @@ class Accepted(Struct, frozen=True):
     passed_over: tuple[Gap, ...]
     tolerated: tuple[Gap, ...]
     recommendations: tuple[Gap, ...]
+    # The gaps of earlier advances that this submission resolves.
+    resolved: tuple[Resolution, ...] = ()
 
 
 AdvanceOutcome: TypeAlias = Refused | Asked | Gated | Accepted
@@ -328,10 +334,77 @@ def _proceed(
     passed += attempted.questions.decisions(attempted.context)
     tolerated = [reason.as_gap("warning") for reason in decision.tolerated]
     tolerated += [InvalidRequiredOutput(ref).as_gap("warning") for ref in reports.rejected]
+    tolerated += _absent_capabilities(attempted, reports, profile)
+    tolerated += _undisclosed(attempted, reports, profile)
     recommended = recommendation_warnings(attempted.position.program.definition, attempted.preferences)
     kept = _kept((*passed, *tolerated, *recommended), profile)
-    groups = [tuple([gap for gap in group if id(gap) in kept]) for group in (passed, tolerated, recommended)]
-    return Ok(Accepted(selection, judgement, reports, *groups))
+    critical, warnings, beyond = (
+        tuple([gap for gap in group if id(gap) in kept]) for group in (passed, tolerated, recommended)
+    )
+    resolved = _resolved(attempted, profile)
+    return Ok(Accepted(selection, judgement, reports, critical, warnings, beyond, resolved))
+
+
+def _resolved(attempted: AdvanceAttempt, profile: Profile) -> tuple[Resolution, ...]:
+    """Return the gaps on the lineage that the submission resolves."""
+    match profile.late_outputs:
+        case "ignore":
+            return ()
+        case "resolve_gaps":
+            if not attempted.submission.artifacts:
+                return ()
+            position, contract = attempted.position, attempted.step.contract
+            gaps = Lineage(position.events, position.run, position.node.node_id).open_gaps()
+            packs = position.program.index.packs
+            return resolutions(gaps, packs, attempted.submission.artifacts, None if contract is None else contract.ref)
+
+
+def _undisclosed(attempted: AdvanceAttempt, reports: Reports, profile: Profile) -> list[Gap]:
+    """Return the record that a prompt asked a user who is not there, and that nothing says what became of it."""
+    asked = asked_of_user(attempted.step, _render_context(attempted), attempted.preferences, profile)
+    if all(question.is_conditional for question in asked):
+        return []
+    if any(divergence.reason == USER_UNAVAILABLE for divergence in reports.divergences):
+        return []
+    return [undisclosed(attempted.instance.step_id)]
+
+
+def _absent_capabilities(attempted: AdvanceAttempt, reports: Reports, profile: Profile) -> list[Gap]:
+    """Return the preferred capabilities that are not there, each said once on a lineage."""
+    match profile.capabilities:
+        case "record":
+            return []
+        case "enforce":
+            position = attempted.position
+            absent = absent_capabilities(position, {attempted.instance.step_id}, reports.observations)
+            if not absent:
+                return []
+            lineage = Lineage(position.events, position.run, position.node.node_id)
+            known = {gap.summary for gap in lineage.open_gaps()}
+            gaps = [preferred_gap(name, status) for name, status in absent.items()]
+            return [gap for gap in gaps if gap.summary not in known]
+
+
+def absent_capabilities(
+    position: NodePosition, reached: Collection[str] = (), observed: Sequence[Observation] = ()
+) -> dict[str, CapabilityStatus]:
+    """Return the preferred capabilities that are not known to be there, as far as their probes were reached."""
+    program = position.program.definition
+    if not program.preferred_capabilities:
+        return {}
+    status = _capability_status(position, reached, observed)
+    names = (name for name in program.preferred_capabilities if status.get(name, "available") != "available")
+    return {name: status[name] for name in names}
+
+
+def _capability_status(
+    position: NodePosition, reached: Collection[str], observed: Sequence[Observation]
+) -> dict[str, CapabilityStatus]:
+    """Return what is known at a node of each capability whose probe was reached; `observed` comes on top."""
+    known = Lineage(position.events, position.run, position.node.node_id).observations()
+    state = state_of(position.snapshot)
+    completed = state.completed if isinstance(state, Running) else ()
+    return capability_status(position.program.definition, {*reached, *completed}, [*known, *observed])
 
 
 def _kept(gaps: Sequence[Gap], profile: Profile) -> set[int]:
@@ -428,18 +501,12 @@ def _reports(attempted: AdvanceAttempt, profile: Profile) -> Reports:
 
 
 def _capability_reasons(attempted: AdvanceAttempt, reports: Reports, profile: Profile) -> Sequence[Reason]:
-    match profile.capabilities:
-        case "record":
-            return ()
-        case "enforce":
-            position = attempted.position
-            program = position.program.definition
-            if not program.required_capabilities:
-                return ()
-            known = Lineage(position.events, position.run, position.node.node_id).observations()
-            state = state_of(position.snapshot)
-            completed = set(state.completed) if isinstance(state, Running) else set()
-            return capability_reasons(program, attempted.instance.step_id, completed, [*known, *reports.observations])
+    position = attempted.position
+    program = position.program.definition
+    if not profile.allows(CapabilityUnknown) or not program.required_capabilities:
+        return ()
+    status = _capability_status(position, {attempted.instance.step_id}, reports.observations)
+    return capability_reasons(program, status)
 
 
 def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
@@ -453,12 +520,10 @@ def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
 
 
 def _dependency_reasons(attempted: AdvanceAttempt, profile: Profile) -> Sequence[Reason]:
-    match profile.confirmation:
-        case "intent_only":
-            return ()
-        case "user_dependency":
-            approval = approval_reason(attempted.step, _render_context(attempted), attempted.preferences, profile)
-            return (*(() if approval is None else (approval,)), *attempted.dependencies)
+    if not profile.allows(UserOnlyDependency):
+        return ()
+    approval = approval_reason(attempted.step, _render_context(attempted), attempted.preferences, profile)
+    return (*(() if approval is None else (approval,)), *attempted.dependencies)
 
 
 def decides_together(profile: Profile) -> bool:

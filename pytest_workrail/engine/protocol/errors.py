@@ -51,15 +51,6 @@ class NotRetryable(Struct, frozen=True):
         return {"kind": self.kind}
 
 
-class RetryableImmediate(Struct, frozen=True):
-    """Asking again at once may help."""
-
-    kind: ClassVar[str] = "retryable_immediate"
-
-    def to_json(self) -> dict[str, Json]:
-        return {"kind": self.kind}
-
-
 class RetryableAfter(Struct, frozen=True):
     """Asking again after a while may help."""
 
@@ -70,7 +61,7 @@ class RetryableAfter(Struct, frozen=True):
         return {"kind": self.kind, "afterMs": self.after_ms}
 
 
-Retry: TypeAlias = NotRetryable | RetryableImmediate | RetryableAfter
+Retry: TypeAlias = NotRetryable | RetryableAfter
 NOT_RETRYABLE = NotRetryable()
 
 

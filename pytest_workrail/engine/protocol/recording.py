@@ -24,7 +24,7 @@ from pytest_workrail.engine.core.outputs import (
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import FixContext, fixed_members
 from pytest_workrail.engine.model import keys
-from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData
+from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData, resolving_gap
 from pytest_workrail.engine.model.events import (
     CapabilityObservedData,
     ConsequenceAppliedData,
@@ -111,7 +111,8 @@ def snapshot_for(entry: AttemptEntry, outcome: AdvanceOutcome, profile: Profile)
             gate = GateCheckpoint(entry.attempted.instance.step_id, outcome.gate)
             return snapshot_of(state_of(entry.position.snapshot), gate=gate)
         case Refused():
-            block = _block(entry, outcome.reasons, outcome.validation is not None, profile)
+            has_validation = outcome.validation is not None or _lacks_notes(outcome.judgement, profile) is not None
+            block = _block(entry, outcome.reasons, has_validation, profile)
         case Asked():
             block = _block(entry, outcome.question.reasons(), False, profile)
     return snapshot_of(state_of(entry.position.snapshot), blocked=block)
@@ -160,13 +161,13 @@ def plan_for(
         return block_plan(
             builder,
             step,
-            validation=_refused_validation(outcome, entry.attempt),
+            validation=_refused_validation(outcome, entry.attempt, profile),
             observed=observed,
             consequences=_consequences(outcome.judgement, entry.attempt),
             artifacts=artifacts,
         )
     context = entry.attempted.context
-    validation = _retry_validation(outcome.judgement, entry.attempt) if entry.attempted.is_retry else None
+    validation = _accepted_validation(entry, outcome.judgement, profile)
     if isinstance(outcome, Asked):
         return question_plan(
             builder,
@@ -261,15 +262,41 @@ def _validation(attempt: AttemptId, contract_ref: str, validation: Validation) -
     )
 
 
-def _refused_validation(outcome: Refused, attempt: AttemptId) -> ValidationPerformedData | None:
-    if outcome.validated is None or outcome.validation is None:
-        return None
-    return _validation(attempt, outcome.validated, outcome.validation)
+def _refused_validation(outcome: Refused, attempt: AttemptId, profile: Profile) -> ValidationPerformedData | None:
+    notes = _lacks_notes(outcome.judgement, profile)
+    if outcome.validated is not None and outcome.validation is not None:
+        return _validation(attempt, outcome.validated, _joined(outcome.validation, notes))
+    return None if notes is None else _validation(attempt, _NO_CONTRACT, _joined(outcome.validation, notes))
 
 
-def _retry_validation(judgement: Judgement, attempt: AttemptId) -> ValidationPerformedData:
+def _lacks_notes(judgement: Judgement, profile: Profile) -> Validation | None:
+    """Return what is on record about notes that are missing, where the profile records it."""
+    match profile.notes_validation:
+        case "omit":
+            return None
+        case "record" if judgement.lacks_notes and not judgement.failed:
+            return Validation(False, (f"Missing required notes for stepId={judgement.step_id}",))
+        case "record":
+            return None
+
+
+def _joined(validation: Validation | None, notes: Validation | None) -> Validation:
+    if validation is None or notes is None:
+        return validation or notes or Validation(True)
+    return Validation(False, (*validation.issues, *notes.issues), validation.suggestions)
+
+
+def _accepted_validation(entry: AttemptEntry, judgement: Judgement, profile: Profile) -> ValidationPerformedData | None:
+    """Return the result that goes on record with a success: of a retry always, else where notes are missing."""
+    notes = _lacks_notes(judgement, profile)
+    if entry.attempted.is_retry:
+        return _retry_validation(judgement, entry.attempt, notes)
+    return None if notes is None else _validation(entry.attempt, _NO_CONTRACT, notes)
+
+
+def _retry_validation(judgement: Judgement, attempt: AttemptId, notes: Validation | None) -> ValidationPerformedData:
     """A retry that goes through says what was wrong with it, or that nothing was."""
-    validation = judgement.validation
+    validation = judgement.validation if notes is None else _joined(judgement.validation, notes)
     match judgement.requirement:
         case Missing(ref):
             missing = Validation(False, (f"Missing required output for contractRef={ref}",))
@@ -281,7 +308,13 @@ def _retry_validation(judgement: Judgement, attempt: AttemptId) -> ValidationPer
 
 
 def _gaps(outcome: Accepted, attempt: AttemptId) -> list[GapRecordedData]:
-    return [
+    resolving = [
+        resolving_gap(
+            keys.resolving_gap_id(attempt, index), each.gap, keys.artifact_output_id(attempt, each.artifact_index)
+        )
+        for index, each in enumerate(outcome.resolved)
+    ]
+    recorded = [
         gap.recorded(name(attempt, index))
         for gaps, name in (
             (outcome.passed_over, keys.gap_id),
@@ -290,6 +323,7 @@ def _gaps(outcome: Accepted, attempt: AttemptId) -> list[GapRecordedData]:
         )
         for index, gap in enumerate(gaps)
     ]
+    return [*recorded, *resolving]
 
 
 def _context(entry: AttemptEntry) -> ContextSetData | None:

@@ -19,7 +19,7 @@ from pytest_workrail.engine.model.snapshot import BlockedState, GateCheckpoint, 
 from pytest_workrail.engine.projections import session_facts
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.projections.resume import Candidate, ResumeQuery, SessionSummary, rank
-from pytest_workrail.engine.projections.session_facts import recovery_text
+from pytest_workrail.engine.projections.session_facts import RECOVERY_BUDGET, Recap, recovery_text
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, from_store, internal
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.requests import ResumeRequest
@@ -52,6 +52,7 @@ from pytest_workrail.engine.protocol.step_response import (
 from pytest_workrail.engine.store.plan import AppendPermit, Step, checkpoint_plan
 from pytest_workrail.engine.store.ports import StoreError
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, StateGrant, TokenIssuer
+from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -134,7 +135,7 @@ def rehydrate(
     if isinstance(opened, Err):
         return opened
     position = opened.value
-    recovery = _recovery(position, response_format.profile)
+    recovery = _recovery(loader, position, response_format.profile)
     attempt = mint.attempt()
     step = progress(response_format, position, attempt, recovery)
     if isinstance(step, Err):
@@ -162,7 +163,7 @@ def _block(position: NodePosition, profile: Profile) -> RetryableBlock | Termina
             return state.blocked if is_own and isinstance(state, BlockedState) else None
 
 
-def _recovery(position: NodePosition, profile: Profile) -> str:
+def _recovery(loader: SessionLoader, position: NodePosition, profile: Profile) -> str:
     instance = position.snapshot.pending_step
     functions = "" if instance is None else position.program.renderer.functions(instance)
     return recovery_text(
@@ -170,8 +171,31 @@ def _recovery(position: NodePosition, profile: Profile) -> str:
         position.run.run_id,
         position.node.node_id,
         functions=functions,
+        instructions=_instructions(loader, position, profile),
         policy=profile.recap,
     )
+
+
+def _instructions(loader: SessionLoader, position: NodePosition, profile: Profile) -> list[Recap]:
+    """Return the instructions of the steps that led here, each once, oldest first, as far as the budget reaches."""
+    match profile.instructions_so_far:
+        case "leave_out":
+            return []
+        case "show":
+            seen: dict[str, Recap] = {}
+            size = 0
+            for node_id in position.run.upwards(position.node.node_id):
+                node = position.run.nodes[node_id]
+                opened = open_node(loader, position.session, position.run, node)
+                pending = None if isinstance(opened, Err) else opened.value.snapshot.pending_step
+                if pending is None or pending == position.snapshot.pending_step or pending.step_id in seen:
+                    continue
+                text = opened.value.program.renderer.instructions(pending, opened.value.context(profile))
+                seen[pending.step_id] = Recap(node.created_index, text)
+                size += js.u8_length(text)
+                if size > RECOVERY_BUDGET:
+                    break
+            return list(seen.values())[::-1]
 
 
 def binding_drift(pinned: Mapping[str, str], current: Mapping[str, str] | None) -> tuple[BindingDrift, ...]:

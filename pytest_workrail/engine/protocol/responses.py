@@ -13,7 +13,7 @@ from pytest_workrail.engine.model.blockers import Blocker
 from pytest_workrail.engine.model.events import AssessmentRecordedData
 from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, SkippedList
-from pytest_workrail.engine.model.words import GateKind, Preferences
+from pytest_workrail.engine.model.words import CapabilityStatus, GateKind, Preferences
 from workrail_lint.base.js import Json
 
 NextIntent: TypeAlias = Literal[
@@ -90,6 +90,8 @@ class Disclosure(Struct, frozen=True):
     features: tuple[str, ...] = ()
     skipped: SkippedList = NOTHING_SKIPPED
     beyond: tuple[BeyondRecommendation, ...] = ()
+    # The preferred capabilities that are not known to be there.
+    absent: tuple[tuple[str, CapabilityStatus], ...] = ()
 
 
 class Progress(Struct, frozen=True):
@@ -129,7 +131,8 @@ def pending_json(step: PendingStep) -> dict[str, Json]:
         members["agentRole"] = step.agent_role
     if step.model_tier is not None:
         members["modelTier"] = step.model_tier
-    return members
+    full_auto = step.full_auto.to_json()
+    return {**members, "fullAuto": full_auto} if full_auto else members
 
 
 def next_call(token: str, **params: Json) -> dict[str, Json]:
@@ -182,6 +185,10 @@ def features_and_warnings(disclosure: Disclosure, extras: dict[str, Json]) -> di
             "recommended": each.recommended,
         }
         for each in disclosure.beyond
+    ]
+    warnings += [
+        {"code": "PREFERRED_CAPABILITY_ABSENT", "capability": capability, "status": status}
+        for capability, status in disclosure.absent
     ]
     drift = extras.pop("warnings", [])
     warnings += drift if isinstance(drift, list) else []

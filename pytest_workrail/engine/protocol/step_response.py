@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from pytest_workrail.engine.core.full_auto import open_contracts
 from pytest_workrail.engine.core.modes import beyond_recommendation, waits_for_confirmation
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import PendingStep, PromptStyle, Situation
@@ -18,7 +19,7 @@ from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.projections import session_facts
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.session_facts import effective_preferences, has_recap, skipped_before
-from pytest_workrail.engine.protocol.advance_outcome import question_patch
+from pytest_workrail.engine.protocol.advance_outcome import absent_capabilities, question_patch
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.responses import (
@@ -91,8 +92,19 @@ def render(
         preferences,
         tuple(each.detail for each in needed if isinstance(each, UserOnlyDependency)),
         _asked_for(position),
+        _open_contracts(position, preferences, response_format.profile),
     )
     return position.program.renderer.render(instance, situation)
+
+
+def _open_contracts(position: NodePosition, preferences: Preferences, profile: Profile) -> tuple[str, ...]:
+    """Return the contracts that earlier steps did without and that a later output still satisfies."""
+    match profile.late_outputs:
+        case "resolve_gaps" if preferences.never_stops:
+            gaps = session_facts.Lineage(position.events, position.run, position.node.node_id).open_gaps()
+            return tuple(open_contracts(gaps, position.program.index.packs))
+        case _:
+            return ()
 
 
 def _asked_for(position: NodePosition) -> tuple[str, ...]:
@@ -149,7 +161,8 @@ def _disclosure(response_format: ResponseFormat, position: NodePosition, prefere
                 position.events, position.run, position.node.node_id, of_question=bool(_asked_for(position))
             )
             beyond = beyond_recommendation(position.program.definition, preferences)
-            return Disclosure(ir["workflowId"], applied_features(ir), skipped, beyond)
+            absent = tuple(absent_capabilities(position).items())
+            return Disclosure(ir["workflowId"], applied_features(ir), skipped, beyond, absent)
 
 
 def applied_features(ir: dict[str, Any]) -> tuple[str, ...]:

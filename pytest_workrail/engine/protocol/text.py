@@ -13,7 +13,7 @@ from pytest_workrail.engine.model.base import UNSET
 from pytest_workrail.engine.model.blockers import LargeActual, Unmet, UnsetActual, ValueActual
 from pytest_workrail.engine.model.reasons import HEADINGS
 from pytest_workrail.engine.model.trace import SkippedStep
-from pytest_workrail.engine.model.words import Autonomy, BlockerCode, RiskPolicy
+from pytest_workrail.engine.model.words import Autonomy, BlockerCode, CapabilityStatus, RiskPolicy
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.responses import (
     BindingDrift,
@@ -34,6 +34,11 @@ from workrail_lint.base.js import Json
 
 TEMPLATE = "workrail.text/2"
 
+_ABSENCE: dict[CapabilityStatus, str] = {
+    "available": "available",
+    "unavailable": "unavailable",
+    "unknown": "not known to be available",
+}
 AUTONOMY: dict[Autonomy, str] = {
     "guided": "guided mode",
     "full_auto_stop_on_user_deps": "full autonomy (stop on user deps)",
@@ -101,6 +106,10 @@ def _warnings(response: Response, disclosure: Disclosure) -> str:
         f"- {each.preference}: {each.effective} goes beyond {each.recommended}, which the workflow recommends. "
         "Nothing is blocked because of it; every advance records it as a gap."
         for each in disclosure.beyond
+    ]
+    lines += [
+        f"- {capability} is {_ABSENCE[status]}. The workflow prefers it; do without it, and say what that costs."
+        for capability, status in disclosure.absent
     ]
     if isinstance(response, Started | Continued | Blocked):
         lines += [

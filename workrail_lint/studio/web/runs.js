@@ -96,17 +96,21 @@ function storyPage(run) {
     const at = run.turns.findIndex((/** @type {any} */ item) => item.step === step);
     return at >= 0 ? runAddress(run.key, at) : addressOf(workflow, step);
   };
-  const graph = workflow?.layout ? graphOf(workflow, { marks: new Map(), labels: new Map(), legend: [] }, { visits, rounds, current: turn.step, href }) : h("p", { class: "empty" }, "The workflow of this run is not in this project.");
+  const diverged = run.turns.filter((/** @type {any} */ item) => item.divergences);
+  const marks = new Map(diverged.map((/** @type {any} */ item) => [item.answered, { text: "diverged", tone: "warn" }]));
+  const graph = workflow?.layout ? graphOf(workflow, { marks, labels: new Map(), legend: [] }, { visits, rounds, current: turn.step, href }) : h("p", { class: "empty" }, "The workflow of this run is not in this project.");
   const title = turn.title ?? workflow?.stepById.get(turn.step)?.title ?? (turn.kind === "complete" ? "The run is complete" : turn.kind === "error" ? "The engine refused the call" : turn.kind === "gate" ? "The run waits for a person" : turn.step ?? turn.tool);
   return h("main", { class: "split", id: "main" },
     h("header", { class: "view-head" }, h("div", {}, h("h1", {}, run.name), h("p", { class: "note" }, run.kind === "session" ? "session of " : null, workflow ? link(addressOf(workflow), {}, workflow.name) : run.workflow ?? "", [run.mode, run.profile ? `profile ${run.profile}` : null, run.goal].filter(Boolean).map((part) => ` · ${part}`),
       run.stale ? h("strong", { class: "t-warn" }, " · recorded with another version of this workflow") : "")),
-    h("div", {}, statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, run.gaps.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(run.gaps.length, "follow-up")) : null)),
+    h("div", {}, statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, run.gaps.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(run.gaps.length, "follow-up")) : null,
+      diverged.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(diverged.length, "divergence")) : null)),
     h("div", { class: `left${run.stale ? " stale" : ""}` }, graph, player(run, moment)),
     h("aside", { class: "panel", "aria-label": "Moment" }, h("div", { class: "panel-body" },
       h("p", { class: "eyebrow" }, `moment ${moment + 1} of ${run.turns.length}`, turn.round && rounds.has(workflow?.stepById.get(turn.step)?.loop) ? [" · ", icon("loop"), ` round ${turn.round} of at most ${workflow.stepById.get(workflow.stepById.get(turn.step).loop)?.rounds}`] : null, turn.branch ? ` · branch ${turn.branch + 1}` : null),
       h("h2", { tabindex: -1, id: "step-title" }, title),
       answerBox(turn),
+      (turn.divergences ?? []).map((/** @type {any} */ item) => h("div", { class: "finding f-warning" }, h("strong", {}, icon("warning"), ` Diverged: ${item.reason.replace(/_/gu, " ")}`), h("p", {}, item.summary))),
       turn.blockers.map((/** @type {any} */ blocker) => h("div", { class: "finding f-error" }, h("strong", {}, icon("error"), ` Blocked: ${blocker.code}`), h("p", {}, blocker.message ?? ""), blocker.fix ? h("p", { class: "note" }, blocker.fix) : null)),
       turn.error ? h("div", { class: "finding f-error" }, h("strong", {}, icon("error"), ` Refused: ${turn.error.code ?? ""}`), h("p", {}, turn.error.message ?? ""), h("details", {}, h("summary", { class: "note" }, "the whole answer"), h("pre", { class: "source" }, json(turn.error)))) : null,
       turn.prompt ? section("What the agent reads now", piecesOf(turn.prompt)) : null,

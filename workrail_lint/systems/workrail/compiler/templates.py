@@ -1,4 +1,4 @@
-"""C1: the steps of its routine replace every template call in place; required capabilities are probed first."""
+"""C1: the steps of its routine replace every template call in place; probes of capabilities come first."""
 
 from __future__ import annotations
 
@@ -220,21 +220,22 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
     )
 
 
-# A required capability is probed before anything else happens (IR only).
+# A capability that the workflow requires or prefers is probed before anything else happens (IR only).
+_PROBED = ("required", "preferred")
 
 
 def insert_probes(
     nodes: Nodes, authored: Nodes, capabilities: dict[str, str], catalog: Catalog
 ) -> tuple[Nodes, list[Finding]]:
-    """Put the probe step of each required capability, in ascending order, right before the first step.
+    """Put the probe step of each required or preferred capability, in ascending order, right before the first step.
 
     A workflow that begins with its own call of the probe template already probes that capability.
     """
     done = _probed_first(authored)
-    required = [name for name in sorted(capabilities) if capabilities[name] == "required" and name not in done]
-    if not required:
+    wanted = [name for name in sorted(capabilities) if capabilities[name] in _PROBED and name not in done]
+    if not wanted:
         return nodes, []
-    calls = tuple(_call(name) for name in required)
+    calls = tuple(_call(name) for name in wanted)
     probes, errors = expand_templates(calls, _with_template(catalog))
     return tuple(map(_inserted, probes)) + nodes, errors
 

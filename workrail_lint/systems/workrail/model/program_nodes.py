@@ -48,6 +48,11 @@ class ProgramNode(Node):
         """The capabilities that the workflow can't do without, ascending."""
         return sorted(name for name, level in self.capabilities.items() if level == "required")
 
+    @cached_property
+    def preferred_capabilities(self) -> list[Any]:
+        """The capabilities that the workflow is better with, ascending."""
+        return sorted(name for name, level in self.capabilities.items() if level == "preferred")
+
 
 class ProgramStepNode(Node):
     """Base of all steps. Members that only some types have are empty in the others."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
@@ -16,7 +17,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, read_domain
-from workrail_lint.systems.workrail.analysis.prose import has_any
+from workrail_lint.systems.workrail.analysis.prose import folded, has_any
 from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
@@ -334,6 +335,17 @@ _OUTCOME = Pattern(
 )
 
 
+_SAYS = ("is", "are", "may be", "can be", "must be")
+
+
+@lru_cache(maxsize=64)
+def _noun(name: str) -> tuple[tuple[str, ...], Pattern]:
+    """Return the words and a pattern for the last word of a name, as in "the risk is low, mid or high"."""
+    word = re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1]
+    words = tuple(f"{folded(word)} {verb} " for verb in _SAYS)
+    return words, Pattern(rf"(?<![`\w]){re.escape(word)}(?=\s(?:{'|'.join(_SAYS)})\s)", re.IGNORECASE)
+
+
 class StateAsBoolean(WorkflowRule):
     code = "CD062"
     name = "state-as-boolean"
@@ -355,12 +367,16 @@ class StateAsBoolean(WorkflowRule):
                 continue
             if domain.kind == BOOLEAN:
                 outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
-                if outcomes is not None:
-                    values = ", ".join(map(str, outcomes[:5]))
+                meant = next(
+                    filter(None, (self._outcomes(each, *_noun(name)) for each in analysis.setters(name))), None
+                )
+                if meant is not None or outcomes is not None:
+                    values = ", ".join(map(str, (meant or outcomes or ())[:5]))
                     report(
                         uses[0].pointer,
                         f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
                         "to one of these and compare with it",
+                        severity=Severity.WARNING if meant is not None else None,
                     )
                 continue
             more = [value for value in domain.values if value not in (True, False)]
@@ -374,9 +390,13 @@ class StateAsBoolean(WorkflowRule):
                 )
 
     @staticmethod
-    def _outcomes(definition: Definition) -> tuple[Any, ...] | None:
-        """Return three or more outcomes that the text of a definition lists."""
-        for match in _OUTCOME.finditer(definition.text) if has_any(definition.text, _OUTCOMES) else ():
+    def _outcomes(
+        definition: Definition, words: tuple[str, ...] = _OUTCOMES, noun: Pattern = _OUTCOME
+    ) -> tuple[Any, ...] | None:
+        """Return three or more outcomes that the text of a definition lists for a noun, one of whose words it has."""
+        if not has_any(" ".join(definition.text.split()), words):
+            return None
+        for match in noun.finditer(definition.text):
             statement = read_domain(definition.text, match.start(), match.end(), lambda: None)
             if statement is not None and statement.closed and len(statement.values) > 2:
                 return statement.values

@@ -1,0 +1,144 @@
+"""Full autonomy that is real: in a run that never stops the agent answers for the user, discloses it, and catches up.
+
+An answer in the user's place is disclosed as a divergence with the reason `missing_user_context`. What a run went on
+without can still be submitted: the gap stays on record, and a later event resolves it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from pytest_workrail.engine.core.conditions import Context, is_met
+from pytest_workrail.engine.core.index import ASSESSMENT, ContractPack, artifact_kind
+from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.model.blockers import Gap, GapRecordedData
+from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
+from pytest_workrail.engine.model.words import DivergenceReason, Preferences
+from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.model.ir import ProgramStep
+from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
+from workrail_lint.systems.workrail.user_questions import UserQuestion, user_questions
+
+DIVERGENCE_KIND = "wr.workflow_divergence"
+# The reason of a divergence that stands in for an answer of the user.
+USER_UNAVAILABLE: DivergenceReason = "missing_user_context"
+USER_ANSWERS = ("assume", "derive", "skip")
+
+
+_ANSWER = (
+    "Answer in their place and skip nothing silently: assume what is most likely, derive it from what you can read, or "
+    "skip the part that can't be known. Disclose each of these with one artifact in `output.artifacts`, its summary "
+    "beginning with Assumed, Derived or Skipped:"
+)
+
+
+class FullAuto(Struct, frozen=True):
+    """The duties of an agent towards a user who is not there.
+
+    `asked` are the sentences of the prompt that ask the user; `open_contracts` are outputs that earlier steps lack.
+    """
+
+    asked: tuple[str, ...] = ()
+    open_contracts: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the members that say so as data; empty where there is nothing to do."""
+        members: dict[str, Json] = {}
+        if self.asked:
+            members |= {"asked": list(self.asked), "answerBy": list(USER_ANSWERS), "discloseAs": DIVERGENCE_KIND}
+        if self.open_contracts:
+            members["openContracts"] = list(self.open_contracts)
+        return members
+
+
+def disclosure(step_id: str, summary: str) -> dict[str, Json]:
+    """Return the artifact that discloses an answer given in the user's place."""
+    return {"kind": DIVERGENCE_KIND, "reason": USER_UNAVAILABLE, "summary": summary, "relatedStepId": step_id}
+
+
+def full_auto_text(full_auto: FullAuto, step_id: str) -> str:
+    """Return how to answer what a prompt asks the user, and how to make up for what earlier steps lack."""
+    lines: list[str] = []
+    if full_auto.asked:
+        example = json.dumps(disclosure(step_id, "Assumed that …, because …"), ensure_ascii=False)
+        lines += [
+            "Nobody answers in this run, and this step asks the user:",
+            *(f"- {sentence}" for sentence in full_auto.asked),
+            _ANSWER,
+            f"```json\n{example}\n```",
+        ]
+    if full_auto.open_contracts:
+        names = ", ".join(full_auto.open_contracts)
+        lines.append(f"Earlier steps still lack an output. Submit it with any step to resolve the gap: {names}.")
+    return "\n\n**FULL AUTO (System):** " + "\n".join(lines) if lines else ""
+
+
+def asked_of_user(
+    step: ProgramStep, context: Context, preferences: Preferences, profile: Profile
+) -> tuple[UserQuestion, ...]:
+    """Return what the step asks the user in a run that has none; `context` is the render context."""
+    match profile.user_questions:
+        case "as_written":
+            return ()
+        case "answer_and_disclose" if preferences.never_stops:
+            fragments = [fragment.text for fragment in step.fragments if is_met(fragment.when, context)]
+            return user_questions("\n".join([step.prompt, *fragments]))
+        case "answer_and_disclose":
+            return ()
+
+
+def undisclosed(step_id: str) -> Gap:
+    """Return the record that a prompt asked the user and nothing says how that was answered."""
+    return Gap(
+        "warning", "unexpected", "invariant_violation", f"User not asked, and nothing disclosed (stepId={step_id})"
+    )
+
+
+def open_contracts(
+    gaps: Iterable[GapRecordedData], packs: Mapping[str, ContractPack]
+) -> dict[str, list[GapRecordedData]]:
+    """Return the open gaps that a later artifact resolves, by the contract that it has to satisfy.
+
+    A decision about a loop comes too late once the loop is left, and an assessment belongs to its step.
+    """
+    summaries = {
+        reason(ref).summary(): ref
+        for ref in packs
+        if ref not in (LOOP_CONTROL, ASSESSMENT)
+        for reason in (MissingRequiredOutput, InvalidRequiredOutput)
+    }
+    by_contract: dict[str, list[GapRecordedData]] = {}
+    for gap in gaps:
+        ref = summaries.get(gap.summary)
+        if ref is not None and gap.severity == "critical" and gap.details is None:
+            by_contract.setdefault(ref, []).append(gap)
+    return by_contract
+
+
+class Resolution(Struct, frozen=True):
+    """An open gap that an artifact of this submission resolves; `artifact_index` is its place."""
+
+    gap: GapRecordedData
+    artifact_index: int
+
+
+def resolutions(
+    gaps: Iterable[GapRecordedData], packs: Mapping[str, ContractPack], artifacts: Sequence[Json], own: str | None
+) -> tuple[Resolution, ...]:
+    """Return the gaps that a submission resolves: each artifact that satisfies a contract resolves one, oldest first.
+
+    The first artifact of the step's `own` contract belongs to the step.
+    """
+    resolved: list[Resolution] = []
+    for ref, waiting in open_contracts(gaps, packs).items():
+        pack = packs[ref]
+        fitting = [
+            place
+            for place, artifact in enumerate(artifacts)
+            if artifact_kind(artifact) == pack.artifact_kind and not pack.issues(artifact)
+        ]
+        resolved += map(Resolution, waiting, fitting[1:] if ref == own else fitting)
+    return tuple(resolved)
