@@ -9,6 +9,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 # A folder with requirements that name every file by its hash: what CI installs (HASHES=.ci). Empty: by version only.
 HASHES ?=
+# Libraries whose types take long to read: mypy keeps what it read, and looks only at our code afterwards.
+TYPED := asyncio executing hypothesis lsprotocol.types mcp.client.stdio mcp.server.lowlevel msgspec multiprocessing pluggy pydantic pygls.lsp.server pytest tomllib yaml
 LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-record tests/locks/locks.record.json --workrail-sabotages tests/sabotages --workrail-lock-report docs
 UV_COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint constraints.txt
 SUPPORTED := 3.11 3.12 3.13 3.14 3.15
@@ -28,6 +30,7 @@ $(STAMP): pyproject.toml constraints.txt tests/golden/neighbours.txt
 	$(if $(HASHES),$(PIP) --no-deps --no-build-isolation --editable .,$(PIP) --constraint constraints.txt --editable '.[pytest,dev]')
 	$(PIP) --no-deps --upgrade --target $(VENV)/neighbours $(if $(HASHES),--require-hashes --requirement $(HASHES)/neighbours.txt,--constraint constraints.txt --requirement tests/golden/neighbours.txt)
 	@echo "compiling the tests, once for all workers"; $(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true
+	@echo "reading the types of the libraries, once"; printf 'import %s\n' $(TYPED) >$(VENV)/libraries.py; $(BIN)/mypy $(VENV)/libraries.py >/dev/null 2>&1 || true
 	@touch $@
 
 demo: $(DEMO) ## lint, compile, pin, draw and test the shipped fixtures

@@ -14,6 +14,7 @@ COMMANDS = {
     "serve": "serve workflows to a real agent, as an MCP server",
     "explore": "look for runs that break a promise",
     "compare": "show where the two profiles part on a workflow, and why",
+    "conform": "compare our answers with those of an installed engine",
     "combine": "put together what several machines saw of one suite",
     "completion": "print a completion script for your shell",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_workrail.plugin.suite_records import FILE, Combination, read_record
+from workrail_lint.base.files import walk
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import NOTHING, OK, UsageError
@@ -25,11 +26,10 @@ def main(arguments: list[str]) -> int:
     options += arguments[at + 1 :]
 
     files: list[Path] = []
-    for name in args.folders:
-        folder = Path(name)
+    for folder in args.folders:
         if not os.path.isdir(folder):
-            raise UsageError(f"there is no folder {printable(name)}")
-        files += sorted(folder.rglob(FILE))
+            raise UsageError(f"there is no folder {printable(folder)}")
+        files += sorted(Path(at, FILE) for at, _, names in walk(folder) if FILE in names)
     if not files:
         err(f"workrail-test combine: no {FILE} is below {', '.join(map(printable, args.folders))}")
         return NOTHING

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pytest_workrail.cli.searches import add_profile_option, chosen_profiles, searched_workflows, shown_path
+from pytest_workrail.engine.model.words import AUTONOMIES
 from pytest_workrail.run import start
+from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.collection import unreached_steps
 from pytest_workrail.scenarios.drivers import transcript_lines
 from workrail_lint.base.terminal import out, out_json, printable
-from workrail_lint.cli import FINDINGS, OK
+from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.cli.parser import Parser, add_inputs
 
 
@@ -27,7 +30,7 @@ def main(arguments: list[str]) -> int:
         {
             "workflowId": workflow.compiled.workflow_id,
             "path": shown_path(workflow.path),
-            "runs": [_played(workflow.compiled, profile) for profile in profiles],
+            "runs": [_played(workflow.compiled, profile, args) for profile in profiles],
         }
         for workflow in searched.workflows
     ]
@@ -44,6 +47,15 @@ def parser() -> Parser:
     arguments = Parser("run", "Run workflows with the automatic agent.", "workrail-test")
     arguments.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
     arguments.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    arguments.add_argument("-v", "--verbose", action="store_true", help="show what the agent reads and answers")
+    arguments.add_argument(
+        "--context",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="start with this variable; a value that is JSON is taken as JSON (can be given more than once)",
+    )
+    arguments.add_argument("--mode", choices=AUTONOMIES, default="guided", help="how autonomous the runs are")
     add_profile_option(arguments, "default: the one of the project, else both")
     add_inputs(arguments)
     arguments.epilog = (
@@ -53,19 +65,53 @@ def parser() -> Parser:
     return arguments
 
 
-def _played(compiled: Any, profile: Any) -> dict[str, Any]:
-    """Make one run and print its steps, and what is wrong with it."""
+def _context(given: list[str]) -> dict[str, Any]:
+    """Return the variables that a run starts with."""
+    context: dict[str, Any] = {}
+    for each in given:
+        name, separator, text = each.partition("=")
+        if not separator or not name:
+            raise UsageError(f"--context needs NAME=VALUE, found '{printable(each)}'")
+        try:
+            context[name] = json.loads(text)
+        except ValueError:
+            context[name] = text
+    return context
+
+
+def _played(compiled: Any, profile: Any, args: Any) -> dict[str, Any]:
+    """Make one run and return its steps, and what is wrong with it."""
     try:
-        run = start.run(compiled, profile=profile)
+        run = start.run(compiled, mode=args.mode, profile=profile, context=_context(args.context))
     except start.RunFailed as failure:
         return {"profile": profile, "status": "failed", "steps": [], "problem": str(failure)}
+    if args.verbose and not args.json:
+        _print_exchanges(run)
     problem = None
     unreached = unreached_steps(run.transcript)
-    if run.status != "complete":
+    # A run that never stops may complete with gaps: that is what it is for.
+    is_complete = run.status == "complete" or (
+        args.mode == "full_auto_never_stop" and run.status == "complete_with_gaps"
+    )
+    if not is_complete:
         problem = "\n".join(transcript_lines(run))
     elif unreached:
         problem = "\n".join(["the run is complete, but steps never ran:", *unreached])
     return {"profile": profile, "status": run.status, "steps": list(run.steps), "problem": problem}
+
+
+def _print_exchanges(run: Run) -> None:
+    """Print what the agent answered and read, call by call."""
+    for exchange in run.transcript.exchanges:
+        request: Any = exchange.request
+        names = ("initialContext", "context", "notes", "output", "artifacts", "intent")
+        answer = {name: request[name] for name in names if name in request}
+        out(f"{exchange.tool} {printable(json.dumps(answer, ensure_ascii=False))}")
+        pending: Any = exchange.response.get("pending")
+        if pending:
+            out(f"  {printable(pending['stepId'])}:")
+        for line in str(pending["prompt"]).splitlines() if pending else ():
+            out(f"  | {printable(line)}")
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLos
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.scenarios.drivers import ScenarioDocument, open_scenario
 from pytest_workrail.scenarios.workflow_driver import load
-from workrail_lint.base.files import is_below, output_root
+from workrail_lint.base.files import is_below, output_root, walk
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, printable
@@ -181,7 +181,7 @@ def _loaded(scenario: ScenarioDocument, workflow: SearchedWorkflow) -> FoundScen
 def scenario_files(folder: str) -> Iterator[str]:
     """Yield every scenario file below a folder, in order. A link that leads out of the project is not one."""
     project = (folder, output_root(folder))
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
         for path in (os.path.join(root, name) for name in sorted(files) if name.endswith(SCENARIO_ENDING)):
             if not os.path.islink(path) or is_below(path, project):

@@ -44,8 +44,10 @@ def main(arguments: list[str]) -> int:
     args.profile = args.profile or project_profile(os.curdir)
     if not args.authoring:
         return _serve_engine(args)
-    if args.paths or args.data is not None or args.record is not None:
-        raise UsageError("--authoring serves the project in the current folder; it takes no PATH, --data or --record")
+    if args.paths or args.data is not None or args.record is not None or args.onboarding:
+        raise UsageError(
+            "--authoring serves the project in the current folder; it takes no PATH, --data, --record or --onboarding"
+        )
     return _serve_authoring()
 
 
@@ -68,6 +70,11 @@ def parser() -> Parser:
         help="write each session as a scenario with its golden when it ends or the client leaves, and their coverage",
     )
     add_redaction(parser)
+    parser.add_argument(
+        "--onboarding",
+        action="store_true",
+        help="begin every run with a step that explains the tools, as the public engine does from 3.119 on",
+    )
     parser.add_argument(
         "--authoring",
         action="store_true",
@@ -110,8 +117,8 @@ def _serve_engine(args: argparse.Namespace) -> int:
         if isinstance(opened, Err):
             raise UsageError(f"{printable(args.data)}: {printable(opened.error)}")
         home = opened.value
-    engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
-
+    options = Options(profile=args.profile, app_version=VERSION, inject_onboarding=args.onboarding)
+    engine = Engine(home, library, options, DiskWorkspace())
     err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
     recorder = None if args.record is None else _recorder(args, engine, versions)
     code = _serve(EngineTools(engine, recorder))

@@ -70,6 +70,7 @@ from pytest_workrail.coverage.reach import (
 from pytest_workrail.engine.core.index import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.loops import body_of
 from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.words import Autonomy
 from workrail_lint.systems.workrail.model.ir import (
     ConditionalConfirmation,
@@ -220,7 +221,7 @@ class GateGoal(GoalKind):
 
     @classmethod
     def fits(cls, mode: str, profile: Profile) -> bool:
-        return not (mode == NEVER_STOP and profile.confirmation == "user_dependency")
+        return not (mode == NEVER_STOP and profile.allows(UserOnlyDependency))
 
 
 class LevelGoal(GoalKind):
@@ -550,7 +551,7 @@ class GoalList:
         yield from self._assessed(step, place)
         if step.contract is not None and step.contract.ref != ASSESSMENT:
             yield ContractSite(place, step.contract.ref)
-        codes = step_blockers(step, self._profile, self._packs)
+        codes = step_blockers(self._program, step, self._profile, self._packs)
         if Point(GateGoal, place, ASKED) not in self._goals and APPROVAL in codes:
             codes.remove(APPROVAL)
         yield RefusalSite(place, codes)

@@ -16,7 +16,9 @@ from msgspec import Struct
 from pytest_workrail.agents.agent import Attempt, Choice
 from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.model.reasons import MissingContextKey
 from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
+from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition
@@ -30,7 +32,7 @@ ASKED, FREE = "asked", "free"
 # The case of a condition whose variables are not set, where setting them would make it hold.
 UNSET = "unset"
 # What such a condition costs a run under a profile that asks: the blocker, and the gap of a run that never stops.
-MISSING_KEY = "MISSING_CONTEXT_KEY"
+MISSING_KEY = MissingContextKey.code
 
 
 class Point(NamedTuple):
@@ -223,7 +225,7 @@ class RefusalSite(Struct, frozen=True):
     """A step or loop that can refuse what is submitted, by the codes of its blockers."""
 
     place: str
-    codes: list[str]
+    codes: list[BlockerCode]
 
 
 class QuestionSite(Struct, frozen=True):

@@ -32,6 +32,7 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     UserOnlyDependency,
 )
+from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.model.build import condition_model, unchecked_condition
@@ -269,30 +270,32 @@ AT_LIMIT = LoopLimitReached.code
 REFUSALS = {reason.code: reason for reason in REASONS if reason.cause}
 REFUSAL_OF_GAP = {reason.gap_reason[1]: reason for reason in REFUSALS.values()}
 # What a run that never stops records instead of each blocker.
-GAP_OF_BLOCKER: dict[str, str] = {code: reason.gap_reason[1] for code, reason in REFUSALS.items()}
+GAP_OF_BLOCKER: dict[BlockerCode, str] = {code: reason.gap_reason[1] for code, reason in REFUSALS.items()}
 
 # Every run is started with a goal.
 _ALWAYS_SET = frozenset(("goal",))
 
 
-def step_blockers(step: ProgramStep, profile: Profile, packs: Mapping[str, ContractPack]) -> list[str]:
+def step_blockers(
+    program: Program, step: ProgramStep, profile: Profile, packs: Mapping[str, ContractPack]
+) -> list[BlockerCode]:
     """Return the codes with which submitting a step can be blocked because of what the step itself asks for.
 
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
-    codes: list[str] = list(_output_codes(step, packs))
-    if step.probed_capability is not None and profile.capabilities == "enforce":
+    codes = list(_output_codes(step, packs))
+    if step.probed_capability in program.required_capabilities and profile.allows(CapabilityUnknown):
         codes += [CapabilityUnknown.code, CapabilityUnavailable.code]
     if step.requires_notes:
         codes.append(MissingNotes.code)
     if step.assessments is not None and step.assessments.consequences:
         codes.append(FOLLOWUP)
-    if may_need_person(step) and profile.confirmation == "user_dependency":
+    if may_need_person(step) and profile.allows(UserOnlyDependency):
         codes.append(APPROVAL)
     return codes
 
 
-def _output_codes(step: ProgramStep, packs: Mapping[str, ContractPack]) -> Iterator[str]:
+def _output_codes(step: ProgramStep, packs: Mapping[str, ContractPack]) -> Iterator[BlockerCode]:
     """Contract, assessments, criteria: the first that a step has decides."""
     contract, criteria = step.contract, step.criteria
     if contract is not None:
@@ -336,13 +339,13 @@ def can_reject(pack: ContractPack) -> bool:
     return any(pack.issues({**artifact, **alone}) for artifact in (alone, *odd))
 
 
-def loop_blockers(loop: RepeatingStep, profile: Profile, reaches_limit: bool) -> list[str]:
+def loop_blockers(loop: RepeatingStep, profile: Profile, reaches_limit: bool) -> list[BlockerCode]:
     """Return the codes that come from a loop and not from the step that is submitted."""
-    codes: list[str] = []
+    codes: list[BlockerCode] = []
     by_artifact = loop.loop.source.kind == "artifact"
     if by_artifact and profile.loop_decision == "require" and not any(map(_decides, loop.body)):
         codes += [MissingRequiredOutput.code, InvalidRequiredOutput.code]
-    if reaches_limit and profile.loop_limit == "report":
+    if reaches_limit and profile.allows(LoopLimitReached):
         codes.append(AT_LIMIT)
     return codes
 

@@ -224,7 +224,8 @@ class Answers:
         return points
 
     def _capability_codes(self, answer: Submit) -> Iterator[BlockerCode]:
-        if self._view.step.probed_capability is None or self._view.profile.capabilities != "enforce":
+        required = self._view.program.definition.required_capabilities
+        if self._view.step.probed_capability not in required or not self._view.profile.allows(CapabilityUnknown):
             return
         for behaviour, code in _CAPABILITY_FAULTS.items():
             behaved = behave(behaviour, self._view)

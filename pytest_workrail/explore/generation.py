@@ -26,7 +26,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.reasons import LoopLimitReached, UserOnlyDependency
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.proofs import proofs_for
-from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents
+from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents, without_questions
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.run.project import project_sources
 from pytest_workrail.scenarios.drivers import is_generated, is_untouched, redundant, stamped
@@ -291,6 +291,10 @@ def generate(
             if guide.ledger.missing:
                 plans[at] = plan = shared(ir, plan, name)
             guide.ledger.cover(plan.points_by_profile.get(name, ()))
+        for plan in [each for each in plans if name not in each.profiles]:
+            adapted = without_questions(guides[plan.profiles[0]], plan, name) if guide.ledger.missing else None
+            if adapted is not None and guide.ledger.cover(adapted.points_by_profile[name]):
+                plans.append(adapted)
         plans += plans_for(guide, has_first=bool(plans) or covered is not None)
     return plans, guides
 

@@ -28,6 +28,12 @@ from pytest_workrail.engine.model.events import (
     NotesPayload,
 )
 from pytest_workrail.engine.model.ids import NodeId
+from pytest_workrail.engine.model.reasons import (
+    FollowupRequired,
+    InvalidRequiredOutput,
+    MissingNotes,
+    MissingRequiredOutput,
+)
 from pytest_workrail.engine.model.words import (
     MAX_BLOCKER_MESSAGE_BYTES,
     MAX_BLOCKER_SUGGESTED_FIX_BYTES,
@@ -79,14 +85,7 @@ INTERACTIVE_ATTEMPTS, AUTONOMOUS_ATTEMPTS = 10, 3
 _RECOVERY = "## Recovery Context"
 _CODES = frozenset(code.value for code in ErrorCode)
 # Blockers about what was submitted: submitting something else helps.
-_SUBMITTED = frozenset(
-    {
-        "MISSING_REQUIRED_OUTPUT",
-        "INVALID_REQUIRED_OUTPUT",
-        "MISSING_REQUIRED_NOTES",
-        "ASSESSMENT_FOLLOWUP_REQUIRED",
-    }
-)
+_SUBMITTED = {reason.code for reason in (MissingRequiredOutput, InvalidRequiredOutput, MissingNotes, FollowupRequired)}
 _LOOKS = frozenset({"list_workflows", "inspect_workflow", "resume_session"})
 
 

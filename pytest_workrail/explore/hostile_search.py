@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from pytest_workrail.agents.agent import Rewind, Submit
 from pytest_workrail.agents.correct import correct_answer
+from pytest_workrail.coverage.points import MISSING_KEY
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import AUTONOMIES, PRESETS
@@ -79,7 +80,7 @@ def play(ir: dict[str, Any], story: Story, *, deep: bool = False) -> Outcome:
         compared = _played(ir, replace(story, profile=other))
         answers, others = _masked(outcome.answers), _masked(compared.answers)
         # Only one profile asks for variables: a run with a question has left what both share.
-        if not any("MISSING_CONTEXT_KEY" in codes for _, _, codes in (*answers, *others)):
+        if not any(MISSING_KEY in codes for _, _, codes in (*answers, *others)):
             outcome.occasions["profiles"] = outcome.occasions.get("profiles", 0) + 1
             if compared.broken is None and answers != others:
                 outcome.broken = ("profiles", "the profiles differ where they have no choice")

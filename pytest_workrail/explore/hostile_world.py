@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pytest_workrail.agents.agent import Exchange, StartView, StepView, Submit
 from pytest_workrail.agents.correct import artifacts_of, correct_answer, notes_of, start_context
 from pytest_workrail.agents.misbehaving import behave
+from pytest_workrail.coverage.points import MISSING_KEY
 from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId
@@ -175,7 +176,7 @@ class World:
         state = snapshot_of(self.bench, position.node).state
         if not isinstance(state, BlockedState) or not asks_questions(self.profile):
             return False
-        return [blocker.code for blocker in state.blocked.blockers.blockers] == ["MISSING_CONTEXT_KEY"]
+        return [blocker.code for blocker in state.blocked.blockers.blockers] == [MISSING_KEY]
 
     def view(self, position: Position | None) -> StepView | None:
         """Return the pending step of a node as an agent sees it; None where there is none to submit."""

@@ -42,7 +42,7 @@ from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
-from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.model.words import BlockerCode, Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import Guide, Target, element_name, extras
@@ -76,13 +76,21 @@ class Planner(Agent):
     """Plays one run in one mode."""
 
     def __init__(
-        self, guide: Guide, mode: str, *, gate: str | None = None, refuse: bool = False, skipped: str | None = None
+        self,
+        guide: Guide,
+        mode: str,
+        *,
+        gate: str | None = None,
+        refuse: bool = False,
+        skipped: str | None = None,
+        has_branches: bool = False,
     ) -> None:
         self._guide = guide
         self._mode = mode
         self._gate = gate  # where an autonomous run is to stop
         self._refuse = refuse  # start with a context in which nothing can run
         self._skipped = skipped  # a loop that a decision about another one is to end before it begins
+        self._has_branches = has_branches  # a guided run shows gaps too, each in a branch of its own
         self._intents: dict[str, tuple[str | None, float]] = {}
         self._queue: list[Action] = []
         self._awaited: dict[str, bool] = {}  # while one choice is made, like the next one
@@ -90,7 +98,11 @@ class Planner(Agent):
         self._here: tuple[str, int] | None = None
         self._finals = 0
         self._rewinds = 0
-        self._forces = False  # the pending step accepts nothing, and is left behind in a mode that never stops
+        self._forces = False  # the pending step is left behind in a mode that never stops
+        self._branches: list[Submit] = []  # answers with gaps, each of which begins a branch at the pending step
+        self._left: str | None = None  # the step to go back to, after such a branch was begun
+        self._returns = False
+        self._guides = False  # a person guides again before the step is left
         self.expected: set[Point] = set()  # what this run should have shown by now
         self.visited: set[str] = set()
 
@@ -107,16 +119,28 @@ class Planner(Agent):
         if view.refusal in ("gated", "error"):
             return Stop("No answer of an agent can change this.")
         here = (view.instance.key, view.visit)
+        if self._left is not None:
+            left, self._left, self._returns = self._left, None, True
+            return Rewind(left)
+        if self._returns:
+            self._here, self._returns = here, False
         if here != self._here:
             back = [Prefer(_GUIDED)] if self._forces else []
             self._here, self._finals, self._forces = here, 0, False
             self._note_arrival(view)
             self._queue = [*back, *self._prepared(view)]
+            self._prepare_branches(view)
         if view.refusal == "terminal" and not isinstance(next(iter(self._queue), None), Prefer | Rewind):
             self._rewinds += 1
             return Rewind() if self._rewinds < 20 else Stop("The run can't continue from here.")
         if self._queue:
             return self._queue.pop(0)
+        if self._branches:
+            self._left = view.step_id
+            return self._branches.pop(0)
+        if self._guides:
+            self._guides = False
+            return Prefer(_GUIDED)
         if self._finals > 1:
             if self._forces or self._mode == NEVER_STOP:
                 return Stop("The run can't continue from here.")
@@ -146,6 +170,52 @@ class Planner(Agent):
                 yield from (Prefer(_ALONE), answer, Prefer(_GUIDED), Rewind())
         yield from self._refused_by_loop(view)
 
+    def _prepare_branches(self, view: StepView) -> None:
+        """Plan what shows gaps in a run that a person guides: each answer in a branch, in a mode that never stops.
+
+        An answer that ends the run, or leads to the same step once more, has no way back to this one: it leaves it.
+        """
+        if self._mode != GUIDED or not self._has_branches:
+            return
+        gaps = list(self._gaps(view))
+        if not gaps:
+            return
+        for answer, points in gaps:
+            if self._has_way_back(view, answer):
+                self._branches.append(answer)
+                self.expected |= points
+        self._queue.append(Prefer(PREFERENCES[NEVER_STOP]))
+        self._forces = len(self._branches) < len(gaps)
+        self._guides = not self._forces
+
+    def _gaps(self, view: StepView) -> Iterator[tuple[Submit, set[Point]]]:
+        """Yield answers that leave gaps, each with what it shows that those before it do not."""
+        place = place_of(view.step_id, view.instance.loop_path)
+        waiting = set(self._waiting(place, NEVER_STOP))
+        chosen = self._after(view, []) if waiting else None
+        while chosen is not None:
+            answer, points = Answers(view, waiting).with_gaps(chosen.change)
+            if answer is None:
+                break
+            waiting -= points
+            if not view.step.decides_loop:
+                answer = self._decided(view, answer, chosen)
+            yield self._with_needs(view, answer), points
+        approval = Point(GapGoal, place, GAP_OF_BLOCKER[APPROVAL])
+        change = self._gate_change(view) if approval in waiting else None
+        if change is not None:
+            yield self._with_needs(view, replace(self._judged(view), context=change or None)), {approval}
+        yield from self._loop_gaps(view)
+
+    def _has_way_back(self, view: StepView, answer: Submit) -> bool:
+        outcome = view.predict(answer, never_stop=True)
+        following = None if isinstance(outcome, Err) else outcome.value.state
+        return (
+            isinstance(following, Running)
+            and following.pending is not None
+            and (following.pending.step_id != view.step_id)
+        )
+
     def _judged(self, view: StepView) -> Submit:
         """A right answer; nothing at all where criteria can't be evaluated, because then nothing else would count."""
         right = Answers(view, ()).right()
@@ -169,7 +239,8 @@ class Planner(Agent):
     def _final(self, view: StepView) -> Submit:
         """Return the answer with which the run goes on."""
         place = place_of(view.step_id, view.instance.loop_path)
-        waiting = self._waiting(place)
+        never_stops = self._mode == NEVER_STOP or self._forces
+        waiting = self._waiting(place, NEVER_STOP if never_stops else GUIDED)
         answers = Answers(view, waiting)
         self.expected.add(Point(StepGoal, place, "done"))
         own: list[list[Wish]] = []
@@ -179,7 +250,7 @@ class Planner(Agent):
         if chosen is None:
             return correct_answer(view)
         answer: Submit | None = None
-        if self._mode == NEVER_STOP:
+        if never_stops:
             answer, points = answers.with_gaps(chosen.change)
             self.expected |= points
             if answer is not None and view.step.decides_loop:
@@ -188,7 +259,7 @@ class Planner(Agent):
             answer, points = answers.right_with_points()
             self.expected |= points
         answer = self._decided(view, replace(answer, context=chosen.change or None), chosen)
-        if self._mode == NEVER_STOP:
+        if never_stops:
             return self._with_needs(view, self._with_loop_gap(view, answer))
         return answer
 
@@ -239,20 +310,26 @@ class Planner(Agent):
                     self.expected.add(wanted)
                     yield answer
 
-    def _with_loop_gap(self, view: StepView, answer: Submit) -> Submit:
+    def _loop_gaps(self, view: StepView) -> Iterator[tuple[Submit, set[Point]]]:
         for faulty in self._loop_faults(view):
             code = self._loop_code(view, faulty)
             if code is not None and view.loop is not None:
                 gap = Point(GapGoal, view.loop.id, GAP_OF_BLOCKER[code])
                 if gap in self._guide.ledger.missing and gap not in self.expected:
-                    self.expected.add(gap)
-                    return faulty
-        return answer
+                    yield faulty, {gap}
+
+    def _with_loop_gap(self, view: StepView, answer: Submit) -> Submit:
+        faulty, points = next(self._loop_gaps(view), (answer, set()))
+        self.expected |= points
+        return faulty
 
     def _loop_faults(self, view: StepView) -> Iterator[Submit]:
         """Answers that the step accepts and the loop around it does not."""
         loop = view.loop
-        if loop is None or not any(point.kind in (BlockerGoal, GapGoal) for point in self._waiting(loop.id)):
+        if loop is None:
+            return
+        waiting = [*self._waiting(loop.id), *self._waiting(loop.id, NEVER_STOP)]
+        if not any(point.kind in (BlockerGoal, GapGoal) for point in waiting):
             return
         chosen = self._after(view, [])
         if chosen is not None and loop.loop.source.kind == "artifact":
@@ -265,7 +342,7 @@ class Planner(Agent):
         if beyond is not None:
             yield self._decided(view, replace(Answers(view, ()).right(), context=beyond.change or None), beyond)
 
-    def _loop_code(self, view: StepView, answer: Submit) -> str | None:
+    def _loop_code(self, view: StepView, answer: Submit) -> BlockerCode | None:
         if view.reasons(answer):
             return None
         outcome = view.predict(answer)
@@ -394,9 +471,9 @@ class Planner(Agent):
             return misfits, skipped, 0, index
         return misfits, skipped, 1, -index
 
-    def _waiting(self, place: str) -> list[Point]:
-        """Return what this run could still show at a place."""
-        return [point for point in self._guide.ledger.waiting(place, self._mode) if point not in self.expected]
+    def _waiting(self, place: str, mode: str | None = None) -> list[Point]:
+        """Return what this run could still show at a place, by itself or while it is in another mode."""
+        return [point for point in self._guide.ledger.waiting(place, mode or self._mode) if point not in self.expected]
 
     def _is_awaited(self, place: str) -> bool:
         known = self._awaited.get(place)

@@ -79,7 +79,7 @@ def _of_profile(program: Program, profile: Profile, done: set[str]) -> Iterator[
                 continue
             asked = {name: loop_blockers(step, each, True) for name, each in PROFILES.items()}
         elif place in done:
-            asked = {name: step_blockers(step, each, packs) for name, each in PROFILES.items()}
+            asked = {name: step_blockers(program, step, each, packs) for name, each in PROFILES.items()}
         else:
             continue
         for code in dict.fromkeys(code for codes in asked.values() for code in codes):

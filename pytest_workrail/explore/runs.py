@@ -17,6 +17,7 @@ from pytest_workrail.coverage.goals import (
     BlockerGoal,
     ConditionGoal,
     DecidesGoal,
+    GapGoal,
     GateGoal,
     LoopGoal,
 )
@@ -37,6 +38,7 @@ MAX_TURNS = 3_000
 
 _MAX_RUNS = 24
 _MAX_DRY = 2
+_MAX_QUESTIONS = 4
 
 
 @dataclass(slots=True)
@@ -131,6 +133,40 @@ def shared(ir: dict[str, Any], plan: Plan, profile: ProfileName) -> Plan:
     )
 
 
+def without_questions(guide: Guide, plan: Plan, profile: ProfileName) -> Plan | None:
+    """Return the plan with all variables that another profile asks for, so that both can expect the same.
+
+    Each gets a value under which its step is passed over, as without one. None where that changes what happens.
+    """
+    for _ in range(_MAX_QUESTIONS):
+        context = _answered(guide, replay(guide.ir, profile, plan), plan.context)
+        if context is None or context == plan.context:
+            return None
+        plan = replace(plan, context=context)
+        run = replay(guide.ir, guide.name, plan)
+        if run.ending.kind in ("misplayed", "endless"):
+            return None
+        points = observe(run.transcript, strong=True)
+        plan = replace(plan, run=run, points=points, points_by_profile={guide.name: points})
+        if len((both := shared(guide.ir, plan, profile)).profiles) > 1:
+            return both
+    return None
+
+
+def _answered(guide: Guide, run: Run, context: dict[str, Json]) -> dict[str, Json] | None:
+    """Return a context in which the conditions do not hold that a run is asked about; None where that can't be."""
+    for exchange in run.transcript.exchanges:
+        report: Any = exchange.response.get("blockers")
+        for blocker in report["blockers"] if isinstance(report, dict) else ():
+            details = blocker.get("details", {})
+            if blocker["code"] == MISSING_KEY and "suggested" in details:
+                step = guide.index.definitions[details["stepId"]]
+                given = {**context, blocker["pointer"]["key"]: details["suggested"]}
+                change = guide.solver.solve([(step.run_condition, False)], given, kept=("goal",)).change
+                return None if change is None else {**given, **change}
+    return None
+
+
 def turn_documents(turns: Sequence[PlayedTurn]) -> list[Json]:
     """Return the turns as a scenario file writes them; those that are refused say so."""
     return [_turn_document(each) for each in turns]
@@ -145,8 +181,9 @@ def _turn_document(played: PlayedTurn) -> dict[str, Json]:
             turn |= {"context": dict(context)} if context else {}
         case Prefer(preferences):
             turn["prefers"] = {"mode": preferences.autonomy, "risk": preferences.risk_policy}
-        case Rewind():
+        case Rewind(step_id):
             turn["call"] = "rewind"
+            turn |= {} if step_id is None else {"to": step_id}
         case other:
             raise AssertionError(f"no turn of a generated scenario: {other!r}")
     expected = _expected(played.exchange) if isinstance(played.action, Submit) else None
@@ -184,13 +221,17 @@ def expectations(run: Run) -> dict[str, Json]:
 
 
 class _Withholding(Auto):
-    """The automatic agent, except that it sets certain variables only when it is asked for them."""
+    """The automatic agent, except that it sets certain variables only when it is asked for them.
+
+    To leave a gap, it does not set them even then: a person lets the run continue without.
+    """
 
     obeys_prompts = False  # what it sets is planned
 
-    def __init__(self, variables: frozenset[str]) -> None:
+    def __init__(self, variables: frozenset[str], *, leaves_gap: bool) -> None:
         super().__init__()
         self._variables = variables
+        self._leaves_gap = leaves_gap
 
     def begin(self, start: StartView) -> dict[str, Json]:
         return self._without(super().begin(start))
@@ -198,6 +239,10 @@ class _Withholding(Auto):
     def act(self, view: StepView) -> Action:
         proposed: Any = view.response.get("nextCall") or {}
         patch = proposed.get("params", {}).get("context") if view.refusal == "blocked" else None
+        if patch is not None and self._leaves_gap:
+            # A second attempt without the variables would say that they are left out on purpose.
+            is_guided = view.preferences.autonomy == GUIDED
+            return Prefer(PREFERENCES[NEVER_STOP]) if is_guided else Rewind()
         action = super().act(view) if patch is None else correct_answer(view)
         if not isinstance(action, Submit):
             return action
@@ -219,7 +264,18 @@ class _ShortestRun(Auto):
 
 
 def plans_for(guide: Guide, *, has_first: bool = False) -> list[Plan]:
-    """Runs that show every goal that can be shown and was not shown before, beginning with the shortest to the end."""
+    """Runs that show every goal that can be shown and was not shown before, beginning with the shortest to the end.
+
+    A run that shows gaps beside everything else leaves other goals aside; what none shows then, a run of one mode may.
+    """
+    plans = _planned(guide, has_first=has_first, has_branches=True)
+    if guide.ledger.missing:
+        others = _planned(Guide(guide.ir, guide.name), has_first=True, has_branches=False)
+        plans += [plan for plan in others if guide.ledger.cover(plan.points)]
+    return plans
+
+
+def _planned(guide: Guide, *, has_first: bool, has_branches: bool) -> list[Plan]:
     ledger = guide.ledger
     plans: list[Plan] = []
     if not has_first:
@@ -232,7 +288,7 @@ def plans_for(guide: Guide, *, has_first: bool = False) -> list[Plan]:
             for _ in range(_MAX_RUNS):
                 if not ledger.missing or dry == _MAX_DRY:
                     break
-                dry = 0 if _run(guide, plans, mode) else dry + 1
+                dry = 0 if _run(guide, plans, mode, has_branches=has_branches) else dry + 1
         _special_runs(guide, plans)
         if not ledger.missing:
             break
@@ -245,7 +301,9 @@ def _asked_runs(guide: Guide, plans: list[Plan]) -> None:
     unset = UnsetVariables(guide.program, guide.profile)
     for point in list(guide.ledger.missing):
         if point.case == MISSING_KEY and point in guide.ledger.missing:
-            agent = _Withholding(unset.variables(point.place))
+            gap = Point(GapGoal, point.place, MISSING_KEY)
+            both = point.kind is BlockerGoal and gap in guide.ledger.missing
+            agent = _Withholding(unset.variables(point.place), leaves_gap=both)
             mode = GUIDED if point.kind is BlockerGoal else NEVER_STOP
             plan = record(guide.ir, guide.name, PREFERENCES[mode], agent)
             if guide.ledger.cover(plan.points):
@@ -273,10 +331,11 @@ def _run(
     gate: str | None = None,
     refuse: bool = False,
     skipped: str | None = None,
+    has_branches: bool = False,
 ) -> bool:
     """Make one more run; return False when it showed nothing new."""
     ledger = guide.ledger
-    agent = Planner(guide, mode, gate=gate, refuse=refuse, skipped=skipped)
+    agent = Planner(guide, mode, gate=gate, refuse=refuse, skipped=skipped, has_branches=has_branches)
     plan = record(guide.ir, guide.name, PREFERENCES[mode], agent)
     gained = ledger.cover(plan.points)
     if gained:

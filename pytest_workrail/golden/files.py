@@ -22,7 +22,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from workrail_lint.base import files as base_files
-from workrail_lint.base.files import output_root, read_bytes, remove_file, sweep, sync_folder, write_atomically
+from workrail_lint.base.files import output_root, read_bytes, remove_file, sweep, sync_folder, walk, write_atomically
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 
@@ -241,7 +241,7 @@ def goldens_below(
     patterns = tuple(skipped)
     seen: set[str] = set()
     for folder in folders:
-        for at, below, names in os.walk(folder):
+        for at, below, names in walk(os.fspath(folder)):
             if at in seen or "pyvenv.cfg" in names:
                 below.clear()
                 continue

@@ -27,6 +27,7 @@ from pytest_workrail.run.pytest_session import (
     note_assertion,
 )
 from pytest_workrail.run.result import Matcher
+from workrail_lint.base.files import walk
 from workrail_lint.base.terminal import Style, neutral
 
 # Set on the reports of tests that failed by a golden; plain, so that it travels from a worker to the controller.
@@ -44,7 +45,7 @@ def golden_folder(path: Path, parent: pytest.Collector) -> GoldenFolder | None:
     """Return the folder as one without tests, if it holds only goldens and nothing in it was asked for by name."""
     if parent.config.getini(AUTO_WORKFLOWS) or parent.session.isinitpath(path, with_parents=True):
         return None
-    for at, folders, files in os.walk(path):
+    for at, folders, files in walk(str(path)):
         if not all(name.endswith((ENDING, ENDING + PENDING)) for name in files):
             return None
         if any(os.path.islink(os.path.join(at, folder)) for folder in folders):

@@ -126,7 +126,7 @@ class CommentClaims:
     """
 
     def __init__(self, path: Path) -> None:
-        self._claims: dict[str, list[str]] = {}
+        self.claims: dict[str, list[str]] = {}
         self.problems: list[tuple[int, str]] = []
         try:
             source = read_bytes(str(path)).decode()
@@ -146,7 +146,7 @@ class CommentClaims:
             line = token.start[0]
             for claim in tagged(token.string):
                 if line in alone and line in subjects:
-                    self._claims.setdefault(subjects[line], []).append(claim)
+                    self.claims.setdefault(subjects[line], []).append(claim)
                 else:
                     self.problems.append((line, f'"@enforces {claim}" {_MISPLACED}'))
 
@@ -154,13 +154,22 @@ class CommentClaims:
         """Yield the claims of the module, of the classes around a test, and of the test itself."""
         names = item.function.__qualname__.split(".")
         for depth in range(len(names) + 1):
-            yield depth == len(names), self._claims.get(".".join(names[:depth]), [])
+            yield depth == len(names), self.claims.get(".".join(names[:depth]), [])
+        # A test that a class inherits is called after the class that defines it.
+        own = "" if item.cls is None else item.cls.__qualname__
+        if own and own != ".".join(names[:-1]):
+            yield False, self.claims.get(own, [])
 
 
 def _subjects(tree: ast.Module, comments: set[int]) -> dict[int, str]:
     """Return what each line of comments that can claim something is about."""
     subjects: dict[int, str] = {}
-    for name, first in _definitions(tree, ""):
+    definitions = list(_definitions(tree, ""))
+    counts = Counter(name for name, _ in definitions)
+    for name, first in definitions:
+        # Of two definitions with the same name only one is a test, and which one is not certain before they run.
+        if counts[name] > 1:
+            continue
         line = first - 1
         while line in comments:
             subjects[line] = name

@@ -128,6 +128,15 @@ class FileReading:
             for part in _own_nodes(function)
             if isinstance(part, ast.Assert)
         }
+        written = {part.name for part in tree.body if isinstance(part, _Function | ast.ClassDef)}
+        self._written = {
+            id(part): written - _own_names(function)
+            for function in self._functions.values()
+            for part in _own_nodes(function)
+            if isinstance(part, ast.Assert)
+        }
+        # The last line of each statement with an expectation, by its first.
+        self.ends: dict[int, int] = {}
         # By line, the function that has to execute it; None where the line itself tells.
         self.lines: dict[int, str | None] = dict(self._found(tree, None))
 
@@ -178,6 +187,13 @@ class FileReading:
                 return False
 
     def _expectation_lines(self, statement: ast.stmt) -> Iterator[int]:
+        for line in self._lines_expecting(statement):
+            # The body of a `with` is no part of what is met on the way into it.
+            is_block = isinstance(statement, ast.With | ast.AsyncWith)
+            self.ends[line] = line if is_block else (statement.end_lineno or line)
+            yield line
+
+    def _lines_expecting(self, statement: ast.stmt) -> Iterator[int]:
         if isinstance(statement, ast.Assert) and not self._is_vacuous(statement):
             yield statement.lineno
         if _raises_itself(statement):
@@ -189,6 +205,10 @@ class FileReading:
                         yield from (statement.lineno, node.lineno)
 
     def _is_vacuous(self, statement: ast.Assert) -> bool:
+        asserted = statement.test
+        # A function or class of the file is true, whatever it does.
+        if isinstance(asserted, ast.Name) and asserted.id in self._written.get(id(statement), ()):
+            return True
         return is_vacuous(statement.test, self._constants.get(id(statement), frozenset()))
 
     def _is_expecting_call(self, node: ast.expr) -> bool:
@@ -203,6 +223,12 @@ class FileReading:
                 return name in self._expecting or name.startswith("assert")
             case _:
                 return False
+
+
+def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Return the names that a function gives a value to, its parameters among them."""
+    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
 
 
 def _expecting_names(tree: ast.Module) -> frozenset[str]:
@@ -297,7 +323,8 @@ class AssertionWatch:
                 yield tally
                 tally.asserted = function is not None and reading.holds(function.__code__.co_firstlineno)
             else:
-                with _traced(_Lines(tally, lambda file: self._lines(file, item))):
+                lines = _Lines(tally, lambda file: self._lines(file, item), lambda file: self._reading(file).ends)
+                with _traced(lines):
                     yield tally
         finally:
             NOTED.reset(token)
@@ -347,12 +374,23 @@ def _traced(lines: _Lines) -> Iterator[None]:
 
 
 class _Lines:
-    """Notices when one of the lines that count is executed, and stops looking."""
+    """Notices when one of the lines that count is executed to its end, and stops looking.
 
-    def __init__(self, tally: AssertionTally, lines_of: Callable[[str], Mapping[int, str | None]]) -> None:
+    An expectation that is not met, in a test that passes nevertheless, was swallowed.
+    """
+
+    def __init__(
+        self,
+        tally: AssertionTally,
+        lines_of: Callable[[str], Mapping[int, str | None]],
+        ends_of: Callable[[str], Mapping[int, int]],
+    ) -> None:
         self._found = tally
         self._lines_of = lines_of
+        self._ends_of = ends_of
         self._lines: dict[str, Mapping[int, str | None]] = {}
+        # The frames that are executing an expectation, with its first and last line.
+        self._begun: dict[FrameType, tuple[int, int]] = {}
 
     def entered(self, frame: FrameType, event: str, _: object) -> Any:
         """Watch the lines of a called function only if some of them count."""
@@ -366,9 +404,15 @@ class _Lines:
         return self._executed if lines else None
 
     def _executed(self, frame: FrameType, event: str, _: object) -> Any:
-        lines = self._lines[frame.f_code.co_filename]
-        if event != "line" or lines.get(frame.f_lineno, "") not in (None, frame.f_code.co_name):
-            return self._executed
-        self._found.asserted = True
-        sys.settrace(None)
-        return None
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        begun = self._begun.get(frame)
+        if event == "exception":
+            self._begun.pop(frame, None)
+        elif begun is not None and (event == "return" or not begun[0] <= line <= begun[1]):
+            self._found.asserted = True
+            self._begun.clear()
+            sys.settrace(None)
+            return None
+        elif event == "line" and self._lines[file].get(line, "") in (None, frame.f_code.co_name):
+            self._begun.setdefault(frame, (line, self._ends_of(file).get(line, line)))
+        return self._executed

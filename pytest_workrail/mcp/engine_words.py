@@ -136,9 +136,13 @@ MEMBERS: dict[ToolName, dict[str, str]] = {
         "modelTier": "How capable the model that runs the workflow is. Leave it out if you do not know.",
         "initialContext": (
             "Facts that the run begins with, by name, as a JSON object: the variables that conditions and prompts "
-            'of the workflow read, such as {"language": "python"}. Not the conversation.'
+            'of the workflow read, such as {"language": "python"}. Not the conversation. Only this server takes it: '
+            "the public engine passes it over."
         ),
-        "preferences": "How much the run may do without the user. Leave it out unless the user has said so.",
+        "preferences": (
+            "How much the run may do without the user. Leave it out unless the user has said so. Only this server "
+            "takes it: the public engine passes it over."
+        ),
         "preferences.autonomy": (
             "`guided`: asks the user wherever the workflow says so. `full_auto_stop_on_user_deps`: stops only where "
             "only the user can help. `full_auto_never_stop`: continues and records what was missing as a gap."

@@ -18,7 +18,6 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from pytest_workrail.mcp.tools import ToolAnswer, Toolset
@@ -115,8 +114,10 @@ def _server_of(calls: _Calls) -> Server[Any]:
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in known:
-            message = f"There is no tool '{params.name}'; the tools are {', '.join(known)}."
-            raise MCPError(code=types.INVALID_PARAMS, message=message)
+            words = (f"Unknown tool: {params.name}", f"The tools are {', '.join(known)}.")
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text=_sendable(text)) for text in words], is_error=True
+            )
         return _result(calls.call(params.name, params.arguments or {}))
 
     return Server(

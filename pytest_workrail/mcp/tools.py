@@ -36,6 +36,7 @@ _SHAPES: tuple[Shape, ...] = (
 )
 _READ_ONLY = frozenset({"list_workflows", "inspect_workflow", "resume_session"})
 _FREE_OBJECTS = frozenset({"initialContext", "context", "contextVariables"})
+_REMARK = "Remark: {} takes no `{}`. It was passed over, as the public engine does."
 Generate = Callable[[str], dict[str, Any]]
 _PATH = {
     "type": "string",
@@ -159,21 +160,28 @@ class EngineTools:
                 shape.tool,
                 TITLES[shape.tool],
                 TOOLS[shape.tool].replace("ANSWERS", ANSWERS[self._engine.profile.answers]),
-                _input_schema(shape.schema, shape.tool, ""),
+                self._input_schema(shape),
                 shape.tool in _READ_ONLY,
                 is_repeatable=shape.tool != "start_workflow",
             )
             for shape in _SHAPES
         ]
 
+    def _input_schema(self, shape: Shape) -> dict[str, Any]:
+        schema = _input_schema(shape.schema, shape.tool, "")
+        if self._engine.passed_over(shape.tool, {"": None}):
+            del schema["additionalProperties"]
+        return schema
+
     def call(self, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         answer = self._calls[name](arguments)
+        remarks = [_REMARK.format(name, each) for each in self._engine.passed_over(name, arguments)]  # type: ignore[arg-type]
         if isinstance(answer, Err):
             return ToolAnswer((error_text(answer.error),), answer.error.to_json(), is_error=True)
         data = answer.value.to_json()
         if self._recorder is not None:
             self._tell(self._recorder, arguments, data)
-        return ToolAnswer(answer.value.text, data)
+        return ToolAnswer((*answer.value.text, *remarks), data)
 
     def leave(self) -> None:
         if self._recorder is not None:

@@ -24,7 +24,7 @@ from pytest_workrail.golden.golden_records import GoldenStatus
 from pytest_workrail.golden.pending import PendingChanges, pending_data
 from pytest_workrail.golden.plugin import goldens_of
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
-from workrail_lint.base.files import output_root, read_bytes, write_atomically
+from workrail_lint.base.files import output_root, read_bytes, walk, write_atomically
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import json_text, neutral
 from workrail_lint.cli import UsageError
@@ -307,5 +307,7 @@ class StudioPage:
 
 
 def _pending(root: str) -> PendingChanges:
-    files = sorted(Path(root).rglob(f"*{ENDING}{PENDING}"))
+    files = sorted(
+        Path(folder, name) for folder, _, names in walk(root) for name in names if name.endswith(ENDING + PENDING)
+    )
     return PendingChanges(path for path in files if not any(part.startswith(".") for part in path.parts))

@@ -15,9 +15,12 @@ from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.prompts import last_step_id
 from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
 from pytest_workrail.engine.model.ids import NodeId
+from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingNotes, MissingRequiredOutput
 from pytest_workrail.engine.model.step_keys import is_safe_id
 from pytest_workrail.engine.model.trace import LoopRef
+from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.protocol.errors import ErrorCode
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
@@ -266,7 +269,7 @@ class Moment(Struct, frozen=True):
         return self.answered_step is not None and (is_start or self.is_success)
 
     @property
-    def blockers(self) -> set[str]:
+    def blockers(self) -> set[BlockerCode]:
         report = self.response.get("blockers")
         return {blocker["code"] for blocker in report["blockers"]} if isinstance(report, dict) else set()
 
@@ -328,7 +331,7 @@ def _generated_step(moment: Moment) -> bool:
 
 def _long_fix(moment: Moment) -> bool:
     contract = moment.facts.contract(moment.step)
-    if contract == _VERDICT and moment.blockers & {"MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"}:
+    if contract == _VERDICT and moment.blockers & {MissingRequiredOutput.code, InvalidRequiredOutput.code}:
         return bool(moment.added)
     applied = moment.new("assessment_consequence_applied")
     return any(js.u8_length(data.effect.guidance) > _GUIDANCE_BYTES for data in applied)
@@ -391,10 +394,10 @@ def _first_prompt(moment: Moment) -> bool:
 
 def _dotted_id(moment: Moment) -> bool:
     step = moment.step
-    return step is not None and "." in step.id and "MISSING_REQUIRED_NOTES" in moment.blockers
+    return step is not None and "." in step.id and MissingNotes.code in moment.blockers
 
 
-def _error(moment: Moment, code: str) -> bool:
+def _error(moment: Moment, code: ErrorCode) -> bool:
     return moment.exchange.is_error and moment.response.get("code") == code
 
 

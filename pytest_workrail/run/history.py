@@ -34,7 +34,7 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.model.words import BlockerCode, Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.projections.session_facts import (
@@ -272,7 +272,7 @@ def _intent(exchange: Exchange) -> str | None:
     return intent if isinstance(intent, str) else None
 
 
-def blocker_codes(response: dict[str, Any]) -> tuple[str, ...]:
+def blocker_codes(response: dict[str, Any]) -> tuple[BlockerCode, ...]:
     """Return the codes of the blockers in a response, in its order."""
     report = response.get("blockers")
     return tuple(blocker["code"] for blocker in report["blockers"]) if isinstance(report, dict) else ()

@@ -23,7 +23,7 @@ from pytest_workrail.run import start
 from pytest_workrail.run.project import project_sources
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, in_own_words, note_assertion
 from pytest_workrail.scenarios.drivers import ScenarioFailure, play, transcript_lines
-from workrail_lint.base.files import read_bytes
+from workrail_lint.base.files import read_bytes, walk
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import one_line, shown_path
 
@@ -208,7 +208,10 @@ def _names_something(pattern: str, root: Path) -> bool:
         return os.path.isfile(root / pattern)
     folder = _folder(pattern, root)
     # A whole project is not searched for the sake of a warning.
-    return folder == root or any(fnmatch(path.relative_to(root).as_posix(), pattern) for path in folder.rglob("*.json"))
+    if folder == root:
+        return True
+    paths = (Path(at, name) for at, _, names in walk(str(folder)) for name in names if name.endswith(".json"))
+    return any(fnmatch(path.relative_to(root).as_posix(), pattern) for path in paths)
 
 
 class WorkflowFile(pytest.File):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.report import CoverageSession, document
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.ids import SessionId
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP
 from pytest_workrail.golden import files
@@ -98,10 +99,24 @@ def _description(run: Recorded, filled: list[str]) -> str:
     lines = [f"Recorded from session {run.story.session_id}, pinned to {run.story.workflow_hash}."]
     if run.story.damage is not None:
         lines.append(f"The log is damaged and was used up to there: {run.story.damage}.")
+    beyond = list(_beyond_engine(run))
+    if beyond:
+        lines.append(f"The run was started with {' and '.join(beyond)}, which the public engine does not take.")
     lines += [f"{str(defect)[0].upper()}{str(defect)[1:]}." for defect in run.defects]
     if filled:
         lines.append("The log does not hold everything; this was filled in:")
     return "\n".join(lines + filled)
+
+
+def _beyond_engine(run: Recorded) -> Iterator[str]:
+    """Yield what the run was started with that only our server takes. The engine's own daemon starts runs otherwise."""
+    if "is_autonomous" in run.story.initial_context:
+        return
+    if run.script.context:
+        yield "`initialContext`"
+    default = {"autonomy": DEFAULT_PREFERENCES.autonomy, "riskPolicy": DEFAULT_PREFERENCES.risk_policy}
+    if run.script.preferences != default:
+        yield "`preferences`"
 
 
 def _own_script(run: Recorded) -> tuple[Script, bool]:

@@ -21,6 +21,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.blockers import Blocker, OutputContractPointer
 from pytest_workrail.engine.model.events import EffectivePreferences
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, ref_of
+from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingNotes
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.projections.dag import Node
 from pytest_workrail.engine.protocol.sessions import Program
@@ -191,7 +192,7 @@ class _Writer:
 
 def _failed_criteria(advance: Advance, target: StoryNode) -> bool:
     """Whether notes were refused, by a block or by a gap."""
-    if any(each.code == "INVALID_REQUIRED_OUTPUT" and _contract(each) == CRITERIA for each in target.blockers):
+    if any(each.code == InvalidRequiredOutput.code and _contract(each) == CRITERIA for each in target.blockers):
         return True
     return any(gap.reason.detail == "invalid_required_output" and CRITERIA in gap.summary for gap in advance.gaps)
 
@@ -201,7 +202,7 @@ def _contract(blocker: Blocker) -> str | None:
 
 
 def _missed_notes(advance: Advance, target: StoryNode) -> bool:
-    return any(each.code == "MISSING_REQUIRED_NOTES" for each in target.blockers) or any(
+    return any(each.code == MissingNotes.code for each in target.blockers) or any(
         gap.reason.detail == "missing_required_notes" for gap in advance.gaps
     )
 

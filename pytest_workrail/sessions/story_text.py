@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.engine.model.reasons import MissingNotes
 from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.story import (
     Advance,
@@ -139,7 +140,7 @@ def _advance(
         yield from _notes(redactor.text(beat.notes), full)
     elif what in ("blocked", "gate"):
         codes = {blocker.code for blocker in story.node(beat.target).blockers}
-        yield f"    notes: {'none' if 'MISSING_REQUIRED_NOTES' in codes else '(the engine does not keep them)'}"
+        yield f"    notes: {'none' if MissingNotes.code in codes else '(the engine does not keep them)'}"
     for artifact in beat.artifacts:
         yield f"    artifact: {_json(redactor.report(artifact), full)}"
     for name, value in redactor.report(beat.context or {}).items():

@@ -53,9 +53,42 @@ def test_a_version_that_is_too_low(run: Run, write: Any, committed: Any) -> None
     assert run("semver").code == 0  # a report, not a verdict
 
 
+@pytest.mark.parametrize(
+    ("place", "facet", "value"),
+    [
+        ("workflow", "", 1),
+        ("workflow", "preconditions", 5),
+        ("workflow", "assessments", {"a": 1}),
+        ("workflow", "a-later-one", "x"),
+        ("workflow", "contract x", {}),
+        ("workflow", "contract x", {"schema": {"required": 5}}),
+        ("step", "", 1),
+        ("step", "notes", []),
+        ("step", "loop.maxIterations", "many"),
+        ("step", "output.assessments", {"refs": 5}),
+        ("step", "prompt", {"sha256": 1}),
+    ],
+)
+def test_a_lockfile_with_a_facet_that_no_workflow_has(
+    place: str, facet: str, value: Any, run: Run, write: Any, committed: Any, tmp_path: Path
+) -> None:
+    assert run("lock", "--update", "--file", "pinned.json", "workflows").code == 0
+    pinned = json.loads((tmp_path / "pinned.json").read_text())
+    outline = pinned["workflows"]["workflows/one.json"]["outline"]
+    (outline["workflow"] if place == "workflow" else outline["steps"][0]["facets"])[facet] = value
+    write("pinned.json", pinned)
+    ran = run("semver", "--base", "pinned.json")
+    assert ran.code == 2
+    assert f"the entry of workflows/one.json is damaged ('{facet}')" in ran.err
+
+
 def test_json_has_every_workflow(run: Run, write: Any, committed: Any) -> None:
     write("workflows/one.json", _without_second(committed, version="1.5.0"))
-    one, two = json.loads(run("semver", "--base", "HEAD", "--json").out)["workflows"]
+    printed = json.loads(run("semver", "--base", "HEAD", "--json").out)
+    one, two = printed["workflows"]
+    assert list(printed) == ["workflows"]
+    assert list(one) == ["workflowId", "declared", "required", "ok", "reasons"]
+    assert list(one["reasons"][0]) == ["kind", "step", "text"]
     assert (one["workflowId"], one["declared"], one["required"], one["ok"]) == ("demo.one", "1.5.0", "major", False)
     assert one["reasons"][0]["kind"] == "step-removed"
     assert one["reasons"][0]["step"] == "second"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
+import msgspec
 import pytest
 from engine_ir import pack, workflow
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import Block, Proceed, decide, recommendation_warnings
-from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
 from pytest_workrail.engine.core.prompts import FixContext
 from pytest_workrail.engine.model.blockers import BlockerReport, Gap, GapRecordedData, ReasonDetails, distinct_gaps
 from pytest_workrail.engine.model.reasons import REASONS as REASON_TYPES
@@ -279,6 +280,22 @@ def test_the_log_accepts_what_is_said(reason: Reason) -> None:
 
 def test_every_kind_of_reason_is_in_the_table() -> None:
     assert {type(reason) for reason in REASONS} == set(REASON_TYPES)
+
+
+def test_the_profile_says_which_reasons_can_arise() -> None:
+    answers = get_type_hints(Profile)
+    for reason in REASON_TYPES:
+        for question, answer in reason.choices:
+            assert answer in get_args(answers[question]), reason.kind
+    of_design = {reason for reason in REASON_TYPES if not REFERENCE.allows(reason)}
+    assert of_design == {
+        *(MissingContextKey, LoopLimitReached, CapabilityUnknown, CapabilityUnavailable),
+        UserOnlyDependency,
+    }
+    assert all(LOCKED.allows(reason) for reason in REASON_TYPES)
+    asks_once = msgspec.structs.replace(REFERENCE, loop_variable="ask")
+    assert asks_once.allows(MissingContextKey)
+    assert not asks_once.allows(LoopLimitReached)
 
 
 def test_the_report_is_sorted_and_keeps_ten() -> None:

@@ -9,8 +9,11 @@ from typing import Any, get_args
 
 import jsonschema
 import pytest
+from mcp_process import START, WORKFLOW
+from tables import for_each
 
-from pytest_workrail.engine.protocol.engine import Engine
+from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.requests import (
     ToolName,
@@ -25,6 +28,7 @@ from pytest_workrail.engine.protocol.responses import NextIntent
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from pytest_workrail.mcp.engine_words import INSTRUCTIONS, MEMBERS
 from pytest_workrail.mcp.tools import EngineTools
+from pytest_workrail.sessions.versions import load_version
 from workrail_lint.base.result import Ok
 
 TOOLS = EngineTools(Engine(in_memory(FixedClock(), SeededEntropy()), MemoryLibrary()))
@@ -100,3 +104,39 @@ def test_an_error_is_an_answer() -> None:
     assert answer.is_error
     assert json.loads(answer.text[0]) == answer.data
     assert answer.data["code"] == "TOKEN_INVALID_FORMAT"
+
+
+def engine_of(profile: ProfileName) -> EngineTools:
+    library = MemoryLibrary()
+    compiled = load_version(WORKFLOW).compiled
+    assert compiled is not None
+    library.put_ir(compiled.ir)
+    return EngineTools(Engine(in_memory(FixedClock(), SeededEntropy()), library, Options(profile=profile)))
+
+
+@for_each(
+    "name, request_",
+    [
+        ("list_workflows", {"workspacePath": "/w"}),
+        ("inspect_workflow", {"workspacePath": "/w", "workflowId": START["workflowId"]}),
+        ("start_workflow", START),
+    ],
+)
+def test_unknown_members_are_passed_over_as_by_the_public_engine(name: str, request_: dict[str, Any]) -> None:
+    like, locked = engine_of("reference"), engine_of("locked")
+    answer = like.call(name, {**request_, "mood": "good"})
+    assert not answer.is_error
+    assert answer.text[-1] == f"Remark: {name} takes no `mood`. It was passed over, as the public engine does."
+    assert "Remark" not in like.call(name, request_).text[-1]
+    assert locked.call(name, {**request_, "mood": "good"}).is_error
+    schemas = [{spec.name: spec for spec in tools.specs}[name].input_schema for tools in (like, locked)]
+    assert [schema.get("additionalProperties") for schema in schemas] == [None, False]
+
+
+def test_other_tools_refuse_unknown_members() -> None:
+    assert engine_of("reference").call("resume_session", {"workspacePath": "/w", "mood": "good"}).is_error
+
+
+def test_members_that_only_this_server_takes_say_so() -> None:
+    for name in ("initialContext", "preferences"):
+        assert "the public engine passes it over" in MEMBERS["start_workflow"][name]

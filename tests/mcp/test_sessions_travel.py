@@ -67,10 +67,11 @@ def test_a_kept_session_pins_what_the_public_engine_pins(tmp_path: Path, onboard
     if onboarding:
         assert content["definition"]["steps"].pop(0)["id"] == "wr-system-onboarding"
     assert digest(canonical_bytes(content)) == compiled().engine_hash
+    # Both are about the workflow, without the step that a run may begin with.
     listed = tools.call("list_workflows", {"workspacePath": "/w"}).data["workflows"]
-    assert listed[0]["workflowHash"] == run["workflowHash"]
+    assert listed[0]["workflowHash"] == compiled().engine_hash
     shown = tools.call("inspect_workflow", {"workflowId": START["workflowId"], "workspacePath": "/w"}).data
-    assert shown["workflowHash"] == run["workflowHash"]
+    assert shown["workflowHash"] == compiled().engine_hash
 
 
 @pytest.mark.parametrize("has_ir", [True, False], ids=["with our IR", "as the public engine leaves it"])

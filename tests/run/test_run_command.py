@@ -29,3 +29,29 @@ def test_a_step_that_can_not_run_fails_it(tmp_path: Path, capsys: pytest.Capture
     assert main(["run", str(file)]) == 1
     assert "look-for-problems" in capsys.readouterr().out
     assert main(["run", str(tmp_path / "gone.json")]) == 2
+
+
+def test_mode_context_and_what_the_agent_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [
+        {"id": "scope", "title": "Scope", "prompt": "Ask the user what to look at in {{area}}."},
+        {"id": "deep", "title": "Deep", "prompt": "Dig.", "runCondition": {"var": "depth", "equals": 2}},
+    ]
+    file = tmp_path / "audit.json"
+    authored = {"id": "demo.audit", "name": "A", "description": "d", "version": "1.0.0", "steps": steps}
+    file.write_text(json.dumps(authored), encoding="utf-8")
+    options = [
+        "--profile",
+        "locked",
+        "--mode",
+        "full_auto_never_stop",
+        "--context",
+        "depth=2",
+        "--context",
+        "area=auth",
+    ]
+    assert main(["run", str(file), *options, "-v"]) == 0
+    shown = capsys.readouterr().out
+    assert "complete (locked): scope -> deep" in shown
+    assert "missing_user_context" in shown
+    assert main(["run", str(file), "--context", "depth"]) == 2
+    assert "--context needs NAME=VALUE, found 'depth'" in capsys.readouterr().err

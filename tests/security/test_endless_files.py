@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 
 import forks
 import pytest
+from effort import times
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
 from pytest_workrail.plugin import options
 from pytest_workrail.plugin.options import AUTO_WORKFLOWS, SESSION_WORKFLOWS, SESSIONS
+from pytest_workrail.systems.kernel.run import remove_tree
 from workrail_lint.cli import PROGRAM as LINT_PROGRAM
 from workrail_lint.cli import Program, main
 from workrail_lint.cli.completion import Argument, commands
@@ -25,12 +28,14 @@ from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 pytestmark = [
     pytest.mark.promise(
-        "Reads are bounded", "pipes and devices in every option, setting and place where a file is looked for"
+        "Reads are bounded",
+        "pipes, devices and deeply nested folders wherever a file or folder is named or looked for",
     ),
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here"),
 ]
 PATIENCE = 60  # seconds until a command is said to hang; none of them is judged by it
 ENDLESS = ("pipe.json", "/dev/zero", "/dev/tty", "full")
+DEPTH = 500
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SHIPPED_LOCKS = Path(options.__file__).parents[1] / "locks" / "locks.json"
 OWN_KEYS = ("baseline", "workspace", "cache-dir")
@@ -154,6 +159,45 @@ def test_a_server_for_agents(option: str, project: Path) -> None:
         ran = forks.shared().answer(["workrail-test", "serve", "workflows", option, value], project, b"")
         assert ran.returncode in (0, 2), (value, ran.stderr)
         assert b"internal error" not in ran.stderr
+
+
+@pytest.fixture
+def nested(project: Path) -> Iterator[None]:
+    """A folder in a folder, more often than functions may call one another."""
+    shutil.rmtree("full")
+    os.chdir("workflows")
+    for _ in range(DEPTH):
+        os.mkdir("d")
+        os.chdir("d")
+    Path("b.json").write_text(json.dumps(workflow(step("first"), id="project.deep")))
+    os.chdir(project)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(DEPTH)
+    yield
+    sys.setrecursionlimit(limit)
+    remove_tree("workflows")
+
+
+@pytest.mark.parametrize("program", [LINT_PROGRAM, TEST_PROGRAM], ids=lambda program: program.name)
+def test_folders_nested_deeper_than_the_stack(
+    program: Program, nested: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command with the folder as its argument, and in the deep ring with each option that takes a folder."""
+    wrong = []
+    for command in commands(program):
+        for action in command.actions or (command,):
+            if action.positional is None or not takes_paths(action.positional) or command.name == "serve":
+                continue
+            words = [*action.name.split(), *BRIEFLY.get(action.name, ())]
+            options = [option.names[-1] for option in action.options if option.takes_folders]
+            lines = [[*words, "workflows"], *([*words, option, "workflows", "workflows"] for option in options)]
+            for line in lines[: times(1, deep=len(lines))]:
+                with an_end():
+                    code = main(line, program)
+                said = capsys.readouterr().err
+                if code not in (0, 1, 2, 3) or "internal error" in said:
+                    wrong.append((line, said))
+    assert wrong == []
 
 
 # ------------------------------------------------------------------------------------------------------------ pytest

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_workrail.systems.blocks.workspaces import Repository
 from workrail_lint.base import processes
+from workrail_lint.base.git import find_repository
 from workrail_lint.cli import main
 from workrail_lint.cli.revision import Revision
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -185,6 +186,7 @@ COMMANDS = [
     ["diff", "--git", "HEAD", "workflows"],
     ["diff", "--git", "HEAD", "workflows/new.json"],
     ["studio", "--git", "HEAD", "--output", "studio.html", "workflows"],
+    ["semver", "--base", "HEAD", "workflows"],
     ["lock", "workflows"],
     ["check", "workflows"],
 ]
@@ -257,6 +259,18 @@ def test_a_file_that_unpacks_to_much_more_is_not_read(project: Path, capsys: pyt
     write_workflow(project / "workflows" / "a.json", "Do it.")
     assert main(["diff", "--git", "HEAD", "workflows/a.json"]) == 2
     assert "has more than 67,108,864 bytes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["diff", "--git"], ["semver", "--check", "--base"]], ids=" ".join)
+def test_a_file_that_the_clone_lacks_is_not_taken_for_a_new_one(
+    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a partial clone, where a comparison with nothing would find nothing wrong."""
+    git(project, "commit", "--quiet", "--all", "--message=again", "--allow-empty")
+    ident = git(project, "rev-parse", "HEAD:workflows/a.json")
+    (project / ".git" / "objects" / ident[:2] / ident[2:]).unlink()
+    assert main([*command, "HEAD", "workflows"]) == 2
+    assert "workflows/a.json can't be read from HEAD" in capsys.readouterr().err
 
 
 def test_a_repository_below_the_current_folder_is_found(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,6 +438,35 @@ def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(place: str, project: Pat
     path.unlink(missing_ok=True)
     os.mkfifo(path)
     assert main(["diff", "--git", "HEAD", "workflows/a.json"]) in (1, 2)
+
+
+@pytest.mark.parametrize("name", ["refs", "logs", "packed-refs"])
+def test_references_that_are_a_link_are_not_read(name: str, project: Path, tmp_path: Path) -> None:
+    """A link to the root folder would have everything on the machine opened, in search of a branch."""
+    ident = git(project, "rev-parse", "HEAD")
+    files = {
+        "refs": ("heads/secret", ident, "secret"),
+        "logs": ("HEAD", f"{ident} {ident} a <a@example.invalid> 1 +0000\tx\n" * 2, "HEAD@{1}"),
+        "packed-refs": ("", f"{ident} refs/heads/secret\n", "secret"),
+    }
+    inner, content, revision = files[name]
+    outside = tmp_path / "outside"
+    target = outside / inner
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(content)
+    path = project / ".git" / name
+    found = find_repository(str(project), str(project / "x"))
+    assert found is not None
+    if path.is_dir():
+        shutil.rmtree(path)
+    if outside.is_dir():
+        shutil.copytree(outside, path)
+    else:
+        shutil.copy(outside, path)
+    assert found.commit(revision) == ident
+    path.rename(tmp_path / "not-a-link")
+    path.symlink_to(outside)
+    assert found.commit(revision) is None
 
 
 def plant_tree_bomb(project: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -94,6 +94,39 @@ def read_shipped(path: str) -> bytes:
     """A file that is part of this program."""
     with open(path, "rb", buffering=0) as file:
         return file.readall()
+
+
+def walk(top: str, on_error: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield a folder and those below it, each with the names of its folders and of its other files.
+
+    As `os.walk` does it, which fails on Python 3.11 where folders are nested a thousand deep. A link to a folder is
+    among the folders, and only the top may be one to be entered.
+    """
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        folders: list[str] = []
+        names: list[str] = []
+        links = set()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    (folders if _is_folder(entry) else names).append(entry.name)
+                    if entry.is_symlink():
+                        links.add(entry.name)
+        except OSError as error:
+            if on_error is not None:
+                on_error(error)
+            continue
+        yield folder, folders, names
+        waiting += [os.path.join(folder, name) for name in reversed(folders) if name not in links]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def state_of(path: str, *, with_content: bool = False) -> str:

@@ -16,7 +16,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from workrail_lint.base import processes
-from workrail_lint.base.files import MAX_FILE_BYTES, is_own, read_bytes, write_in_place
+from workrail_lint.base.files import MAX_FILE_BYTES, is_own, read_bytes, walk, write_in_place
 
 GIT_FOLDER = ".git"
 _MEGABYTE = 1024 * 1024
@@ -139,7 +139,7 @@ def _copy_references(place: Place, revision: str, folder: str) -> bool:
                 _copy(root, name, folder)
     packed = b""
     with suppress(OSError):
-        packed = read_bytes(os.path.join(place.shared, _PACKED))
+        packed = read_bytes(os.path.join(place.shared, _PACKED), follow=False)
     # Piece by piece: a repository may have a million of them.
     lines = BytesIO()
     for match in _PACKED_LINES(packed):
@@ -174,7 +174,8 @@ def _copy(root: str, name: str, folder: str) -> None:
 def _files_below(root: str, name: str) -> list[str]:
     """Return the files below a folder, seen from the root. No linked folder is entered."""
     names: list[str] = []
-    for folder, _, files in os.walk(os.path.join(root, name)):
+    top = os.path.join(root, name)
+    for folder, _, files in () if os.path.islink(top) else walk(top):
         inside = os.path.relpath(folder, root)
         names += [os.path.join(inside, file) for file in files]
         if len(names) > _MAX_REFERENCES:
@@ -219,8 +220,9 @@ class Repository:
         for line in filter(None, ran.output.split(b"\0")):
             facts, _, name = line.partition(b"\t")
             mode, _, ident, size = facts.decode("ascii").split()
-            if mode.startswith("100") and size.isdigit():
-                files[os.fsdecode(name)] = Blob(ident, int(size))
+            if mode.startswith("100"):
+                # Git knows no size of an object that is missing, as in a partial clone. The file is there nonetheless.
+                files[os.fsdecode(name)] = Blob(ident, int(size) if size.isdigit() else 0)
         return files
 
     def read(self, blob: Blob) -> bytes | None:

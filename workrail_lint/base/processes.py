@@ -8,6 +8,7 @@ the kernel can do it, its memory have a limit.
 from __future__ import annotations
 
 import os
+import queue
 import shutil
 import signal
 import subprocess
@@ -248,3 +249,57 @@ def run_attached(command: Sequence[str]) -> None:
     if executable is None:
         raise FileNotFoundError(f"{command[0]} was not found")
     subprocess.run([executable, *command[1:]], check=False)
+
+
+class Conversation:
+    """A process that is asked in lines and answers in lines. OSError: it can't be started."""
+
+    def __init__(self, command: Sequence[str], *, folder: str, variables: Mapping[str, str]) -> None:
+        if not os.path.isabs(command[0]):
+            raise FileNotFoundError(f"{command[0]} is not an absolute path")
+        self._process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**environment(), **variables},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def send(self, line: bytes) -> None:
+        """Write a line. Nothing is raised for a process that is gone: it does not answer."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
+
+    def receive(self, seconds: float) -> bytes | None:
+        """Return the next line; None if the process is gone or says nothing for so long."""
+        try:
+            return self._lines.get(timeout=seconds) or None
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """End the process and those it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        self._process.wait()
+        self._reader.join(1)
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()

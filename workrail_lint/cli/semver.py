@@ -22,7 +22,7 @@ from workrail_lint.findings import Fix, Safety
 from workrail_lint.project.config import Config
 from workrail_lint.systems.workrail.diff import Outline, digested, outline_from_json
 from workrail_lint.systems.workrail.lockfile import parse_lockfile
-from workrail_lint.systems.workrail.semver import Judgement, Part, judge_change
+from workrail_lint.systems.workrail.semver import Judgement, Part, damaged_facet, judge_change
 from workrail_lint.systems.workrail.settings import Settings
 
 _COLOURS = {Part.MAJOR: "red", Part.MINOR: "yellow", Part.PATCH: "cyan"}
@@ -55,8 +55,7 @@ def main(arguments: list[str]) -> int:
     if args.fix:
         _write_versions(low)
     elif args.output_format == "json":
-        judged = [(file.path, judgement) for file, judgement, _ in results if judgement is not None]
-        out_json({"version": 1, "workflows": [{"path": path, **each.as_json()} for path, each in judged]})
+        out_json({"workflows": [each.judgement.as_json() for each in results if each.judgement is not None]})
     else:
         _print(low if args.check else results, len(low))
     if len(results) < len(files):
@@ -138,6 +137,12 @@ def _since_lockfile(path: str, files: list[Workflow], active: Settings) -> list[
             results.append(_Result(file, None, f"not in {path}"))
             continue
         old = outline_from_json(entry["outline"])
+        damaged = damaged_facet(old)
+        if damaged is not None:
+            name = printable(damaged)
+            raise UsageError(
+                f"{printable(path)} can't be used: the entry of {printable(file.path)} is damaged ('{name}')"
+            )
         old.workflow["workflowId"] = entry["workflowId"]
         new = digested(new)
         _keep_id(new, file)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from workrail_lint.base.files import CACHE_FOLDER, is_below, matches
+from workrail_lint.base.files import CACHE_FOLDER, is_below, matches, walk
 from workrail_lint.systems.base import System
 
 SKIPPED_FOLDERS = {
@@ -123,7 +123,7 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
     def cannot_list(error: OSError) -> None:
         problems.append((str(error.filename), f"can't be listed ({error.strerror})"))
 
-    for folder, folders, names in os.walk(root, onerror=cannot_list):
+    for folder, folders, names in walk(root, cannot_list):
         if folder != root and wanted.is_apart is not None and wanted.is_apart(folder, names):
             apart.append(shown(folder))
             folders.clear()

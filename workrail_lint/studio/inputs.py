@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from workrail_lint.base.files import read_file
+from workrail_lint.base.files import read_file, walk
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.studio.runs import run_data, session_runs
 
@@ -220,7 +220,7 @@ def read_runs(folders: list[str], root: str) -> Iterator[Data]:
 
 
 def _goldens(folder: str) -> Iterator[str]:
-    for here, folders, names in os.walk(folder):
+    for here, folders, names in walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "node_modules")))
         for name in sorted(names):
             if name.endswith(_GOLDEN):

@@ -211,7 +211,7 @@ def _unmet(node: dict[str, Any], wanted: bool, context: Context) -> Unmet:
     )
 
 
-ErrorCode: TypeAlias = Literal[
+InterpreterErrorCode: TypeAlias = Literal[
     "WorkflowNotFound",
     "InvalidState",
     "InvalidLoop",
@@ -227,7 +227,7 @@ ErrorCode: TypeAlias = Literal[
 class InvalidState(Struct, frozen=True):
     """The state can't be continued as asked."""
 
-    code: ClassVar[ErrorCode] = "InvalidState"
+    code: ClassVar[InterpreterErrorCode] = "InvalidState"
     message: str
     loop_id: str | None = None
 
@@ -235,7 +235,7 @@ class InvalidState(Struct, frozen=True):
 class InvalidLoop(Struct, frozen=True):
     """A loop that nothing can decide."""
 
-    code: ClassVar[ErrorCode] = "InvalidLoop"
+    code: ClassVar[InterpreterErrorCode] = "InvalidLoop"
     message: str
     loop_id: str
 
@@ -251,7 +251,7 @@ class WrongLoopVariable(Struct, frozen=True):
 class MissingContext(Struct, frozen=True):
     """A loop needs a context variable that is absent or of another type. Supplying it helps."""
 
-    code: ClassVar[ErrorCode] = "MissingContext"
+    code: ClassVar[InterpreterErrorCode] = "MissingContext"
     message: str
     loop_id: str
     wrong: WrongLoopVariable | None = None
@@ -260,7 +260,7 @@ class MissingContext(Struct, frozen=True):
 class LoopVariableUnset(Struct, frozen=True):
     """A loop can't be entered before its variable is set. `trace` and `passed` are what was found on the way."""
 
-    code: ClassVar[ErrorCode] = "LoopVariableUnset"
+    code: ClassVar[InterpreterErrorCode] = "LoopVariableUnset"
     unset: LoopUnset
     trace: tuple[TraceEntry, ...] = ()
     passed: tuple[Passed, ...] = ()
@@ -277,7 +277,7 @@ class LoopVariableUnset(Struct, frozen=True):
 class MaxIterationsExceeded(Struct, frozen=True):
     """A loop would start iteration `iteration`, counted from zero, which its limit does not allow."""
 
-    code: ClassVar[ErrorCode] = "MaxIterationsExceeded"
+    code: ClassVar[InterpreterErrorCode] = "MaxIterationsExceeded"
     loop_id: str
     iteration: int
     max_iterations: int
@@ -293,7 +293,7 @@ class MaxIterationsExceeded(Struct, frozen=True):
 class MissingLoopControl(Struct, frozen=True):
     """An iteration ended without a decision about whether the loop continues."""
 
-    code: ClassVar[ErrorCode] = "MissingLoopControl"
+    code: ClassVar[InterpreterErrorCode] = "MissingLoopControl"
     loop_id: str
     iteration: int
 
@@ -308,7 +308,7 @@ class MissingLoopControl(Struct, frozen=True):
 class InvalidLoopControl(Struct, frozen=True):
     """An iteration ended and every decision about it has issues; these are the last one's."""
 
-    code: ClassVar[ErrorCode] = "InvalidLoopControl"
+    code: ClassVar[InterpreterErrorCode] = "InvalidLoopControl"
     loop_id: str
     iteration: int
     issues: tuple[str, ...]

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from pytest_workrail.engine.model.reasons import Reason
 from workrail_lint.base.suggest import hint
 
 # Whether the `loopId` of a decision must name the loop it is taken for.
@@ -55,6 +56,8 @@ class Profile(Struct, frozen=True):
     unset_condition: Literal["pass_over", "ask"]
     # The behaviour of a loop whose variable is not set.
     loop_variable: Literal["refuse", "ask"]
+    # The treatment of members of a call that the public engine passes over.
+    unknown_members: Literal["pass_over", "refuse"]
     answers: Answers
     criteria_text: CriteriaText
     # What a run that never stops does where a prompt asks the user.
@@ -65,6 +68,10 @@ class Profile(Struct, frozen=True):
     notes_validation: Literal["omit", "record"]
     # What a node that is looked at again tells of the steps before it.
     instructions_so_far: Literal["leave_out", "show"]
+
+    def allows(self, reason: type[Reason]) -> bool:
+        """Return whether a run under this profile can stop for a reason."""
+        return not reason.choices or any(getattr(self, question) == answer for question, answer in reason.choices)
 
 
 REFERENCE = Profile(
@@ -84,6 +91,7 @@ REFERENCE = Profile(
     engine_defects="mark",
     unset_condition="pass_over",
     loop_variable="refuse",
+    unknown_members="pass_over",
     answers="engine",
     criteria_text="composition_only",
     user_questions="as_written",
@@ -109,6 +117,7 @@ LOCKED = Profile(
     engine_defects="ignore",
     unset_condition="ask",
     loop_variable="ask",
+    unknown_members="refuse",
     answers="union",
     criteria_text="all",
     user_questions="answer_and_disclose",

@@ -70,6 +70,8 @@ class Reason(Closed, frozen=True, tag_field="kind"):
     is_retryable: ClassVar[bool]  # whether submitting again can help
     gap_reason: ClassVar[tuple[GapCategory, str]]  # category and detail of the gap
     transient: ClassVar[tuple[str, ...]] = ()
+    # The questions of a profile and the answers under which the reason arises; empty where it does under each profile.
+    choices: ClassVar[tuple[tuple[str, str], ...]] = ()
     # What a run was refused for, in the name of a scenario; empty where no answer of an agent can bring it about.
     cause: ClassVar[str] = ""
 
@@ -266,6 +268,7 @@ class MissingContextKey(Reason, frozen=True, tag="missing_context_key"):
     heading = "Missing Context"
     is_retryable = True
     gap_reason = ("unexpected", "invariant_violation")
+    choices = (("unset_condition", "ask"), ("loop_variable", "ask"))
     transient = ("unmet", "suggested")
 
     @property
@@ -325,6 +328,7 @@ class LoopLimitReached(Reason, frozen=True, tag="loop_limit"):
     heading = "Invariant Violation"
     is_retryable = True
     gap_reason = ("unexpected", "invariant_violation")
+    choices = (("loop_limit", "report"),)
     cause = "loop-limit"
 
     def pointer(self) -> BlockerPointer:
@@ -367,6 +371,7 @@ class CapabilityUnknown(_Capability, frozen=True, tag="required_capability_unkno
     heading = "Unknown Capability Required"
     is_retryable = False
     gap_reason = ("capability_missing", "required_capability_unknown")
+    choices = (("capabilities", "enforce"),)
     cause = "unknown-capability"
 
     def message(self) -> str:
@@ -383,6 +388,7 @@ class CapabilityUnavailable(_Capability, frozen=True, tag="required_capability_u
     heading = "Capability Unavailable"
     is_retryable = False
     gap_reason = ("capability_missing", "required_capability_unavailable")
+    choices = (("capabilities", "enforce"),)
     cause = "missing-capability"
 
     def message(self) -> str:
@@ -403,6 +409,7 @@ class UserOnlyDependency(Reason, frozen=True, tag="user_only_dependency"):
     heading = "User Input Required"
     is_retryable = False
     gap_reason = ("user_only_dependency", "needs_user_approval")
+    choices = (("confirmation", "user_dependency"),)
     cause = "approval"
     transient = ("choice",)
 

@@ -139,11 +139,7 @@ NO_QUESTIONS = Questions()
 
 def asks_questions(profile: Profile) -> bool:
     """Whether a profile asks any. Where it asks none, a stored question is a plain block."""
-    match profile.unset_condition, profile.loop_variable:
-        case "pass_over", "refuse":
-            return False
-        case _:
-            return True
+    return profile.allows(MissingContextKey)
 
 
 def question_patch(snapshot: ExecutionSnapshot) -> dict[str, Json] | None:
@@ -505,16 +501,12 @@ def _reports(attempted: AdvanceAttempt, profile: Profile) -> Reports:
 
 
 def _capability_reasons(attempted: AdvanceAttempt, reports: Reports, profile: Profile) -> Sequence[Reason]:
-    match profile.capabilities:
-        case "record":
-            return ()
-        case "enforce":
-            position = attempted.position
-            program = position.program.definition
-            if not program.required_capabilities:
-                return ()
-            status = _capability_status(position, {attempted.instance.step_id}, reports.observations)
-            return capability_reasons(program, status)
+    position = attempted.position
+    program = position.program.definition
+    if not profile.allows(CapabilityUnknown) or not program.required_capabilities:
+        return ()
+    status = _capability_status(position, {attempted.instance.step_id}, reports.observations)
+    return capability_reasons(program, status)
 
 
 def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
@@ -528,12 +520,10 @@ def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
 
 
 def _dependency_reasons(attempted: AdvanceAttempt, profile: Profile) -> Sequence[Reason]:
-    match profile.confirmation:
-        case "intent_only":
-            return ()
-        case "user_dependency":
-            approval = approval_reason(attempted.step, _render_context(attempted), attempted.preferences, profile)
-            return (*(() if approval is None else (approval,)), *attempted.dependencies)
+    if not profile.allows(UserOnlyDependency):
+        return ()
+    approval = approval_reason(attempted.step, _render_context(attempted), attempted.preferences, profile)
+    return (*(() if approval is None else (approval,)), *attempted.dependencies)
 
 
 def decides_together(profile: Profile) -> bool:

@@ -44,6 +44,8 @@ from pytest_workrail.engine.protocol.requests import (
     AdvanceRequest,
     ContinueRequest,
     RehydrateRequest,
+    ToolName,
+    passed_over,
     read_checkpoint,
     read_continue,
     read_inspect,
@@ -200,17 +202,14 @@ class Engine:
 
     def list_workflows(self, request: object) -> Answer:
         """The workflows that can be started."""
-        return self._answer(
-            request, read_list, lambda asked: list_workflows(self._library, asked, self._options.inject_onboarding)
-        )
+        asked = self._known("list_workflows", request)
+        return self._answer(asked, read_list, lambda asked: list_workflows(self._library, asked))
 
     def inspect_workflow(self, request: object) -> Answer:
         """One workflow before it is started."""
-        onboarding = self._options.inject_onboarding
+        asked = self._known("inspect_workflow", request)
         return self._answer(
-            request,
-            read_inspect,
-            lambda asked: inspect_workflow(self._library, self._workspace, asked, onboarding, self.profile),
+            asked, read_inspect, lambda asked: inspect_workflow(self._library, self._workspace, asked, self.profile)
         )
 
     def start_workflow(self, request: object) -> Answer:
@@ -224,7 +223,7 @@ class Engine:
             self._workspace,
             self._options.inject_onboarding,
         )
-        return self._answer(request, read_start, starting.run)
+        return self._answer(self._known("start_workflow", request), read_start, starting.run)
 
     def continue_workflow(self, request: object) -> Answer:
         """Submit the pending step, or look at it again."""
@@ -254,6 +253,17 @@ class Engine:
                 asked,
             ),
         )
+
+    def passed_over(self, tool: ToolName, request: object) -> tuple[str, ...]:
+        """Return the members of a call that are passed over, as the public engine does."""
+        return passed_over(tool, request) if self.profile.unknown_members == "pass_over" else ()
+
+    def _known(self, tool: ToolName, request: object) -> object:
+        """Return a request without what is passed over."""
+        unknown = self.passed_over(tool, request)
+        if not unknown or not isinstance(request, dict):
+            return request
+        return {name: value for name, value in request.items() if name not in unknown}
 
     def _answer(
         self,

@@ -1,4 +1,7 @@
-"""Inspect: one workflow before it is started, under the hash that a run of it would pin. Reads only."""
+"""Inspect: one workflow before it is started, under the hash of the workflow alone. Reads only.
+
+A run that begins with the onboarding step pins that too, under another hash, as on the public engine.
+"""
 
 from __future__ import annotations
 
@@ -83,18 +86,14 @@ class NoWorkspace:
 _NEXT_STEP = "Call list_workflows again with `tags` set to the subjects that fit, then start one of the workflows."
 
 
-def list_workflows(
-    library: WorkflowLibrary, request: ListRequest, inject_onboarding: bool
-) -> Ok[Listing] | Err[ToolError]:
+def list_workflows(library: WorkflowLibrary, request: ListRequest) -> Ok[Listing] | Err[ToolError]:
     """Return the workflows that can be started. If there are subjects, they come first and workflows on request."""
     entries = sorted(library.entries(), key=lambda entry: collation_key(entry.workflow_id))
     tags = library.tags()
     summarises = bool(tags) and request.tags is None and not request.include_sources
     if request.tags is not None:
         entries = [entry for entry in entries if not set(entry.tags).isdisjoint(request.tags)]
-    members: dict[str, Json] = {
-        "workflows": [] if summarises else [_item(entry, inject_onboarding) for entry in entries]
-    }
+    members: dict[str, Json] = {"workflows": [] if summarises else [_item(entry) for entry in entries]}
     if summarises:
         members["tagSummary"] = [_tag(tag, entries) for tag in tags]
         members["_nextStep"] = _NEXT_STEP
@@ -106,9 +105,9 @@ def list_workflows(
     return Ok(Listing("workflows", members))
 
 
-def _item(entry: WorkflowEntry, inject_onboarding: bool) -> Json:
+def _item(entry: WorkflowEntry) -> Json:
     ir = entry.ir
-    pin = pinned_hash(entry, inject_onboarding)
+    pin = pinned_hash(entry, onboarding=False)
     members: dict[str, Json] = {
         "workflowId": ir["workflowId"],
         "name": ir["name"],
@@ -141,21 +140,17 @@ def _reject(reject: InvalidWorkflow) -> Json:
 
 
 def inspect_workflow(
-    library: WorkflowLibrary,
-    workspace: Workspace,
-    request: InspectRequest,
-    inject_onboarding: bool,
-    profile: Profile = REFERENCE,
+    library: WorkflowLibrary, workspace: Workspace, request: InspectRequest, profile: Profile = REFERENCE
 ) -> Ok[Listing] | Err[ToolError]:
-    """Return the workflow that a run would pin, with its manifest where the profile shows one, or its first step."""
+    """Return a workflow as it would be pinned alone: its first step, and its manifest where the profile has one."""
     startable = find_startable(library, request.workflow_id)
     if isinstance(startable, Err):
         return startable
     entry = startable.value
-    pin = frozen(entry.ir, inject_onboarding)
+    pin = frozen(entry.ir, onboarding=False)
     if isinstance(pin, Err):
         return pin
-    pinned = pinned_hash(entry, inject_onboarding)
+    pinned = pinned_hash(entry, onboarding=False)
     if isinstance(pinned, Err):
         return pinned
     ir, _ = pin.value

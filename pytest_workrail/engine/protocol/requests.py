@@ -191,6 +191,17 @@ class InputIssue(Struct, frozen=True):
         return {"path": self.path, "message": self.message}
 
 
+# The tools whose unknown members the public engine passes over; the others refuse them.
+_LENIENT = frozenset({"start_workflow", "list_workflows", "inspect_workflow"})
+
+
+def passed_over(tool: ToolName, request: object) -> tuple[str, ...]:
+    """Return the members of a request that the public engine does not know and passes over without a word."""
+    if tool not in _LENIENT or not isinstance(request, dict):
+        return ()
+    return tuple(name for name in request if isinstance(name, str) and name not in _SCHEMAS[tool]["properties"])
+
+
 def read(shape: Shape, request: object) -> Ok[dict[str, Any]] | Err[ToolError]:
     """The request, once it has the shape its tool takes."""
     odd = _non_string_names(request)

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_workrail.systems.kernel.run import remove_tree
 from workrail_lint.base import git
-from workrail_lint.base.files import make_folders, read_bytes, remove_file, replace_file, write_in_place
+from workrail_lint.base.files import make_folders, read_bytes, remove_file, replace_file, walk, write_in_place
 from workrail_lint.base.processes import Ran
 from workrail_lint.systems.blocks.paths import (
     GIT_FOLDER,
@@ -300,7 +300,7 @@ class Workspace:
 
     def files(self) -> Iterator[str]:
         """Yield every path that is not a folder, sorted folder by folder, without git's and our own."""
-        for folder, folders, names in os.walk(self.root):
+        for folder, folders, names in walk(self.root):
             at_root = folder == self.root
             kept = [name for name in folders if name != GIT_FOLDER and not (at_root and name in _OURS)]
             # A link to a folder is listed among the folders; it is not entered, and counts as a file.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -17,6 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pytest_workrail.engine.model.step_keys import collation_key, truncate_marked
 from pytest_workrail.engine.model.words import MAX_BLOCKER_MESSAGE_BYTES, MAX_BLOCKER_SUGGESTED_FIX_BYTES, MAX_BLOCKERS
 from pytest_workrail.scenarios.drivers import SimulatedClock
+from workrail_lint.base.files import walk
 from workrail_lint.findings import Finding
 
 _MEMORY = "/dev/shm"
@@ -187,11 +187,20 @@ def _memory_folder() -> str | None:
 
 def remove_tree(folder: str) -> None:
     """Remove a folder, even if an agent took away the right to do so."""
-    if os.path.isdir(folder) and not os.path.islink(folder):
-        os.chmod(folder, stat.S_IRWXU)
-    for parent, folders, _ in os.walk(folder):
-        for name in folders:
-            path = os.path.join(parent, name)
-            if not os.path.islink(path):
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        return
+    os.chmod(folder, stat.S_IRWXU)
+    places = []
+    for parent, folders, names in walk(folder):
+        for path in (os.path.join(parent, name) for name in folders):
+            if os.path.islink(path):
+                names.append(os.path.basename(path))
+            else:
                 os.chmod(path, stat.S_IRWXU)
-    shutil.rmtree(folder, ignore_errors=True)
+        places.append((parent, names))
+    # `shutil.rmtree` fails on Python 3.11 where folders are nested a thousand deep.
+    for parent, names in reversed(places):
+        with suppress(OSError):
+            for name in names:
+                os.unlink(os.path.join(parent, name))
+            os.rmdir(parent)

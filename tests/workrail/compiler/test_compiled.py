@@ -214,14 +214,15 @@ def test_what_only_a_body_may_have_is_compiled() -> None:
     assert result.engine_hash
 
 
-def test_required_capabilities_are_probed_first() -> None:
+def test_required_and_preferred_capabilities_are_probed_first() -> None:
     document = workflow(
         step(prompt=None, promptBlocks={"goal": "g"}),
         capabilities={"web_browsing": "required", "delegation": "preferred"},
     )
     ir = compiled(document).ir
     assert ir["capabilities"] == {"web_browsing": "required", "delegation": "preferred"}
-    probe = ir["steps"][0]
+    assert [item["id"] for item in ir["steps"]] == ["wr_probe_delegation", "wr_probe_web_browsing", "first-step"]
+    probe = ir["steps"][1]
     assert (probe["id"], probe["title"]) == ("wr_probe_web_browsing", "Probe: web_browsing")
     assert probe["provenance"]["source"] == "feature"
     assert probe["provenance"]["origin"] == "wr.templates.capability_probe"
@@ -231,7 +232,6 @@ def test_required_capabilities_are_probed_first() -> None:
         "capability": "web_browsing",
     }
     assert probe["notes"] == "optional"
-    assert ir["steps"][1]["id"] == "first-step"
     assert "wr.contracts.capability_observation" in [item["ref"] for item in ir["contracts"]]
     assert [item["code"] for item in ir["warnings"]] == ["compat-capabilities"]
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workrail_lint.base.files import read_bytes
+from workrail_lint.base.files import read_bytes, walk
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.systems.blocks.documents import (
     MOUNT_FILE,
@@ -206,7 +206,7 @@ class DiskTree:
         return left
 
     def _files(self) -> Iterator[str]:
-        for folder, folders, names in os.walk(self.root):
+        for folder, folders, names in walk(self.root):
             folders[:] = sorted(name for name in folders if name not in _SKIPPED)
             for name in sorted(names):
                 yield os.path.relpath(os.path.join(folder, name), self.root).replace(os.sep, "/")

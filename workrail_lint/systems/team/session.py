@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from workrail_lint.base.files import is_own, project_folders, read_file
+from workrail_lint.base.files import is_own, project_folders, read_file, walk
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
@@ -169,7 +169,7 @@ def _relative(path: str, folder: str) -> str:
 def list_files(folder: str) -> list[str]:
     """The files below a folder, sorted. Links to folders are not followed."""
     files: list[str] = []
-    for above, folders, names in os.walk(folder):
+    for above, folders, names in walk(folder):
         folders.sort()
         inner = os.path.relpath(above, folder).replace(os.sep, "/")
         files += [name if inner == "." else f"{inner}/{name}" for name in names]

@@ -10,9 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Any, NamedTuple
 
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.schema.engine import Validator, compile_schema
+from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.analysis.inputs import declared_inputs
+from workrail_lint.systems.workrail.criteria_schema import problems as schema_problems
 from workrail_lint.systems.workrail.diff import Change, Facets, Outline, compare, is_digest
 
 
@@ -38,7 +43,7 @@ class Reason(NamedTuple):
     text: str
 
     def as_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "part": self.part.word, "step": self.step or None, "text": self.text}
+        return {"kind": self.kind, "step": self.step or None, "text": self.text}
 
 
 class Version(NamedTuple):
@@ -101,10 +106,8 @@ class Judgement(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         return {
             "workflowId": self.workflow_id,
-            "base": self.base,
             "declared": self.declared,
             "required": self.required.word,
-            "due": self.due,
             "ok": self.ok,
             "reasons": [reason.as_json() for reason in self.reasons],
         }
@@ -468,3 +471,51 @@ STEP_FACETS: dict[str, _Judge] = {
     "output.assessments": _required_assessments,
     "output.criteria": _criteria,
 }
+
+
+# ------------------------------------------------------------------------------------------- facets from a lockfile
+
+_DIGEST: dict[str, Any] = {
+    "type": "object",
+    "required": ["sha256"],
+    "properties": {"sha256": {"type": "string"}},
+    "additionalProperties": False,
+}
+_PACK = {"type": "object", "required": ["schema"], "properties": {"schema": {"type": "object"}}}
+_STEPS = ("PromptStep", "RepeatingStep", "DelegatingStep")
+
+
+def damaged_facet(outline: Outline) -> str | None:
+    """Return a facet that no compiled workflow has; None if all are sound. A lockfile may hold anything."""
+    of_workflow, of_steps, pack = _facet_validators()
+    for name, value in outline.workflow.items():
+        if name.startswith(_CONTRACT):
+            if pack.violations(value) or (not is_digest(value) and schema_problems(value["schema"])):
+                return name
+        elif name not in WORKFLOW_FACETS:
+            return name
+    for facets, validator in ((outline.workflow, of_workflow), *((step.facets, of_steps) for step in outline.steps)):
+        if violations := validator.violations(facets):
+            return pointers.decode(violations[0].pointer)[0]
+    return next((name for step in outline.steps for name in step.facets if name not in STEP_FACETS), None)
+
+
+@cache
+def _facet_validators() -> tuple[Validator, Validator, Validator]:
+    """Return what checks the facets of a workflow, those of a step, and the one of a contract pack."""
+    definitions = load_schema("ir")["definitions"]
+
+    def members(name: str, prefix: str = "") -> dict[str, Any]:
+        return {f"{prefix}{member}": schema for member, schema in definitions[name]["properties"].items()}
+
+    def validator(*owners: dict[str, Any]) -> Validator:
+        names = dict.fromkeys(name for owner in owners for name in owner)
+        facets = {name: _or_digest(*(owner[name] for owner in owners if name in owner)) for name in names}
+        return compile_schema({"definitions": definitions, "type": "object", "properties": facets})
+
+    of_steps = validator(*map(members, _STEPS), members("Repetition", "loop."), members("StepOutput", "output."))
+    return validator(members("Program")), of_steps, compile_schema(_or_digest(_PACK))
+
+
+def _or_digest(*schemas: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [*schemas, _DIGEST]}

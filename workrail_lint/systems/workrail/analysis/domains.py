@@ -41,13 +41,14 @@ _LEAD = Pattern(
 )
 _LEADING = frozenset("(:=<atimsM—–-")  # what that begins with
 _ONE_OF_WORDS = ("one", "either")
+_ONLY_THESE = ("one of", "either", "these values", "following values")
 _ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
 _BOOLEAN_WORDS = ("bool", "whether", "true", "false")
 _LIST_WORDS = ("array", "list", "[]")
-_NUMBER_WORDS = ("number", "integer", "count", "length")
+_NUMBER_WORDS = ("number", "integer", "count", "length", "total of", "sum of", "amount of", "how many")
 _ARTICLES = ("the", "a", "current", "total", "its")
 # The first characters of the patterns below.
-_BOOLEAN_STARTS, _LIST_STARTS, _NUMBER_STARTS = map(frozenset, ("asbwtf`'\"", "taofcjls", "tacni`'-"))
+_BOOLEAN_STARTS, _LIST_STARTS, _NUMBER_STARTS = map(frozenset, ("asbwtf`'\"", "taofcjls", "tacnihs`'-"))
 _ONE_OF = Pattern(
     r"[(:]?\s*(?:be\s+)?(?:exactly\s+|strictly\s+)?(?:one\s+of|either)\b(?:\s+(?:the\s+following|these))?(?:\s+values)?\s*[:(]?\s*",
     re.IGNORECASE,
@@ -58,7 +59,7 @@ _BOOLEAN = Pattern(
     re.IGNORECASE,
 )
 _NUMBER = Pattern(
-    r"(?:(?:the|a|an|current|total|its)\s+)*(?:(?:number|integer|count|length)\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
+    r"(?:(?:the|a|an|current|total|its)\s+)*(?:(?:number|integer|count|length)\b|(?:total|sum|amount)\s+of\b|how\s+many\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
     re.IGNORECASE,
 )
 _LIST = Pattern(
@@ -87,9 +88,21 @@ _BACKTICKED = Pattern(r"`([A-Za-z_]\w*)`")
 _BRACED = Pattern(r"\{([^{}\n]{1,300})\}")
 _MEMBER_NAME = Pattern(r"[`'\"]?([A-Za-z_]\w*)[`'\"]?\??\s*(?:[:,}=]|$)")
 _BULLET_VALUE = Pattern(
-    r"\s*(?:[-*+•]|\d{1,3}[.)])\s+[*_]*(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z][\w-]{0,59}))[*_]*"
-    r"\s*(?::|=|--|—|–|\(|->|→|\bif\b|\bwhen\b)"
+    r"\s*(?:[-*+•]|\(?(?:\d{1,3}|[a-i])[.)])\s+[*_]*(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z][\w-]{0,59}))[*_]*"
+    r"\s*(?::|=|--|—|–|-\s|\(|->|→|\bif\b|\bwhen\b|([.,;]?\s*\Z))"
 )
+# The sentence after one that sets a variable: "Allowed values: a, b, c.", "Use `a` when …, and `b` otherwise."
+_VALUES_FOLLOW = Pattern(
+    r"(?:the |its )?(?:(?:allowed|possible|valid|permitted|accepted) )?(?:values|options|choices)(?: are)?\s*:?\s+"
+    r"(?:(?:exactly )?one of:?\s+)?|(?:it|this) (?:is|must be|has to be) (?:exactly )?one of:?\s+",
+    re.IGNORECASE,
+)
+_CASES_FOLLOW = Pattern(r"(?:use|choose|pick|write|say|put|take) (?=[`'\"])", re.IGNORECASE)
+_CASE_VALUE = Pattern(
+    r"(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"),? "
+    r"(?:only )?(?:if|when|for|where|once|as long as|while|otherwise|in (?:all|every) other)\b"
+)
+_CASES_END = Pattern(r"\n|[.!?](?=\s|$)")
 # "(1) low if …, (2) high otherwise", "(a) ship …; (b) hold …".
 _ENUMERATED = Pattern(
     r"\(?(?<!\w)([1-9a-i])\)\s*[*_]*(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z][\w-]{0,59}))"
@@ -163,7 +176,9 @@ def read_domain(text: str, start: int, end: int, role: Callable[[], str | None])
         if stop >= 0 and rest.rstrip().endswith(":") and role() == STATED:
             sentence = sentence_at(text, start, end)
             if sentence.endswith(":") and _SETS.search(sentence):
-                return _bullets(text, stop + 1)
+                return _bullets(text, stop + 1, bare=has_any(sentence, _ONLY_THESE))
+        elif following.startswith(". ") and role() == STATED:
+            return _in_next_sentence(rest, len(rest) - len(following[1:].lstrip()))
     elif result.closed and result.kind != BOOLEAN and role() == CONDITION:
         return Statement(result.kind, result.values, False)
     return result
@@ -335,8 +350,28 @@ def _enumerated(rest: str, at: int) -> Statement | None:
     )
 
 
-def _bullets(text: str, start: int) -> Statement | None:
-    """The values that the bullets of the next lines begin with."""
+def _in_next_sentence(rest: str, at: int) -> Statement | None:
+    """The values that the sentence after the one that sets the variable lists."""
+    if (listing := _VALUES_FOLLOW.match(rest, at)) is not None:
+        return _listed(rest, listing.end(), ONE_OF)
+    if _CASES_FOLLOW.match(rest, at) is None:
+        return None
+    end = _CASES_END.search(rest, at)
+    cases = [match[match.lastindex or 0] for match in _CASE_VALUE.finditer(rest, at, end.start() if end else len(rest))]
+    if len(cases) < 2 or not _NO_VALUE.isdisjoint(map(str.lower, cases)):
+        return None
+    values = tuple({"true": True, "false": False}.get(value.lower(), value) for value in cases)
+    return _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, values, True)
+
+
+def read_list(text: str, at: int) -> list[str]:
+    """Return the strings of the list that begins at a place."""
+    statement = _listed(text[at : at + WINDOW], 0, ONE_OF)
+    return [value for value in statement.values if isinstance(value, str)] if statement is not None else []
+
+
+def _bullets(text: str, start: int, *, bare: bool) -> Statement | None:
+    """The values that the bullets of the next lines begin with; where they may be `bare`, nothing has to follow."""
     values: list[Any] = []
     form: int | None = None
     for number in range(MAX_LINES):
@@ -346,8 +381,9 @@ def _bullets(text: str, start: int) -> Statement | None:
             start = end + 1
             continue
         mark = line.lstrip()[:1]
-        match = _BULLET_VALUE.match(line) if mark.isdigit() or mark in ("-", "*", "+", "•") else None
-        if match is None:
+        is_item = mark.isdigit() or mark in ("-", "*", "+", "•", "(") or line.lstrip()[1:2] == ")"
+        match = _BULLET_VALUE.match(line) if is_item else None
+        if match is None or (match[5] is not None and not bare):
             break
         group = next(index for index in range(1, 5) if match[index] is not None)
         value = match[group].strip()

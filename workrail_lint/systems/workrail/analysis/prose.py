@@ -26,7 +26,7 @@ _STRONG = (
 )
 _WEAK = (
     "list add identify write include provide pass confirm carry prepare make keep establish gather name report note "
-    "refine assess resolve revise"
+    "refine assess resolve revise describe"
 )
 # Forms that are surely verbs; plurals such as "records" or "outputs" are mostly nouns.
 _FORMS = {"setting": "set", "updating": "update", "recording": "record", "capturing": "capture", "sets": "set"}
@@ -65,10 +65,13 @@ _PREPOSITION = Pattern(
     r"(?:@[`'\"*]*\s*,?\s*(?:and|or)?\s*[`'\"*]*)*$",
     re.IGNORECASE,
 )
+_FIRST_NUMBER = Pattern(r"(?: (?:starts|begins))? (?:at|with|from) -?\d")
+_BEGINNING = ("start", "begin")
 _JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
 _VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
-_SET_BEFORE = Pattern(r"\bset (?:the )?$", re.IGNORECASE)
+_SET_BEFORE = Pattern(r"\b(?:set|record|store|save|keep) (?:the )?$", re.IGNORECASE)
+_SET_AFTER = (" to ", " to:", ": ", " as ", " as:", " (", " based on ")
 _CALLERS = ("caller", "coordinator", "trigger", "dispatcher", "parent workflow", "delegating workflow", "the gate")
 _PROVIDED = Pattern(
     r"\b(?:provided|passed|supplied|given|injected|sent|set)\s+(?:in\s+|to\s+you\s+)?by\s+(?:the|its|a|your)\s+"
@@ -186,8 +189,11 @@ def _role(text: str, line_start: int, start: int, clause: str, rest: str, field:
         return STATED, "outputRequired"
     if _is_assigned(rest) and not (has_any(clause, _STOP_WORDS) and _STOPS.search(clause)):
         return STATED, "assignment"
-    # "Set a to …, and b to …" sets both, however much is said about the first.
-    strength = _verb_strength(clause, _MANY if rest.startswith(" to ") and _JOINED.search(clause) else _FEW)
+    if _FIRST_NUMBER.match(rest) and (has_any(rest[:8], _BEGINNING) or has_any(clause, _BEGINNING)):
+        return STATED, "assignment"
+    # "Set a to …, and b to …" sets both, however much is said about the first. So does "Record … as a, and … as b".
+    is_another = (rest.startswith(" to ") and _JOINED.search(clause)) or clause.rstrip(_BETWEEN).endswith(" as")
+    strength = _verb_strength(clause, _MANY if is_another else _FEW)
     if strength:
         return strength, "verb"
     if _is_head(text, line_start, start):
@@ -232,7 +238,7 @@ def _is_marked(text: str, line_start: int, start: int, before: str, after: str) 
     nearby = before[-_NEARBY:]
     if has_any(nearby, ("variable",)) and _VARIABLE_BEFORE.search(nearby):
         return True
-    if after.startswith((" to ", " to:")) and _SET_BEFORE.search(nearby):
+    if (after.startswith(_SET_AFTER) or after.strip() == ":") and _SET_BEFORE.search(nearby):
         return True
     is_bullet = before.lstrip()[:1] in _BULLETS
     return is_bullet and _is_head(text, line_start, start) and _is_governed(text, line_start)

@@ -37,7 +37,7 @@ _WORD = Pattern(r"[\w$]+")
 _MARKED = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`")
 # A plain word that a sentence calls a variable, or sets to something.
 _CALLED_VARIABLE = Pattern(r"\bvariables?,? (?:called |named )?[\"'*]?([a-z_][A-Za-z0-9_]{2,})\b")
-_SET_WORD = Pattern(r"\b[Ss]et (?:the )?([a-z_][A-Za-z0-9_]{2,}) to\b")
+_SET_WORD = Pattern(r"\b(?:[Ss]et|[Rr]ecord|[Ss]tore) (?:the )?([a-z_][A-Za-z0-9_]{2,}) (?:to|as)\b")
 _CALLED_WORD = Pattern(r"\w+\(?")  # with the bracket of a call
 # Small letters and digits as `a`, capitals as `A`, and everything else as a blank.
 _SHAPES = bytes(32 if not chr(code).isalnum() or code > 127 else 65 if 65 <= code <= 90 else 97 for code in range(256))
@@ -180,7 +180,7 @@ class Scanner:
         whole = self.whole
         plain = [
             *(_CALLED_VARIABLE.findall(whole) if "ariable" in whole else ()),
-            *(_SET_WORD.findall(whole) if "et " in whole else ()),
+            *(_SET_WORD.findall(whole) if "et " in whole or "ecord " in whole or "tore " in whole else ()),
         ]
         return {*_MARKED.findall(whole), *plain, *self._camel_words(), *filter(_KEY.fullmatch, self.texts.outputs)}
 

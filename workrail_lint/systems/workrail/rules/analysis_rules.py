@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
@@ -332,6 +333,13 @@ _OUTCOME = Pattern(
 )
 
 
+@lru_cache(maxsize=64)
+def _noun(name: str) -> Pattern:
+    """Return a pattern for the last word of a name where a sentence says what it is: "the risk is low, mid or high"."""
+    word = re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1]
+    return Pattern(rf"(?<![`\w]){re.escape(word)}(?=\s(?:is|are|may be|can be|must be)\s)", re.IGNORECASE)
+
+
 class StateAsBoolean(WorkflowRule):
     code = "CD062"
     name = "state-as-boolean"
@@ -353,12 +361,14 @@ class StateAsBoolean(WorkflowRule):
                 continue
             if domain.kind == BOOLEAN:
                 outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
-                if outcomes is not None:
-                    values = ", ".join(map(str, outcomes[:5]))
+                meant = next(filter(None, (self._outcomes(each, _noun(name)) for each in analysis.setters(name))), None)
+                if meant is not None or outcomes is not None:
+                    values = ", ".join(map(str, (meant or outcomes or ())[:5]))
                     report(
                         uses[0].pointer,
                         f"{quoted(name)} is true or false, but its prompt names the outcomes {values}; set a variable "
                         "to one of these and compare with it",
+                        severity=Severity.WARNING if meant is not None else None,
                     )
                 continue
             more = [value for value in domain.values if value not in (True, False)]
@@ -372,9 +382,9 @@ class StateAsBoolean(WorkflowRule):
                 )
 
     @staticmethod
-    def _outcomes(definition: Definition) -> tuple[Any, ...] | None:
-        """Return three or more outcomes that the text of a definition lists."""
-        for match in _OUTCOME.finditer(definition.text):
+    def _outcomes(definition: Definition, noun: Pattern = _OUTCOME) -> tuple[Any, ...] | None:
+        """Return three or more outcomes that the text of a definition lists for a noun."""
+        for match in noun.finditer(definition.text):
             statement = read_domain(definition.text, match.start(), match.end(), lambda: None)
             if statement is not None and statement.closed and len(statement.values) > 2:
                 return statement.values
@@ -449,22 +459,25 @@ class StepsConditional(ConfirmationRule):
     severity = Severity.WARNING
     origin = "doc"
     summary = "The first step, or every step, runs only under a condition."
-    why = "A run may begin with nothing to do, or end without having done anything."
-    bad: ClassVar[Any] = ({"steps": [{"runCondition": {"var": "goal", "contains": "review"}}, {"id": "second-step"}]},)
-    good: ClassVar[Any] = (
-        {"steps": [{}, {"id": "second-step", "runCondition": {"var": "goal", "contains": "review"}}]},
+    why = (
+        "A run may begin with nothing to do, or end without having done anything. For workflows of the public engine, "
+        "KD001 reports a conditional first step."
     )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        self._first_step_conditional(workflow, report)
-        self._all_steps_conditional(workflow, report)
+        if workflow.engine and not workflow.is_routine:
+            return  # `engine-first-step-unconditional` says more
+        if not self._all_steps_conditional(workflow, report):
+            self._first_step_conditional(workflow, report)
 
     def examples(self) -> Iterable[Example]:
-        yield from super().examples()
-        yield Example(
-            bad=workflow(step(runCondition=_WHEN), step("second-step", runCondition=_WHEN)),
-            good=workflow(step(), step("second-step", runCondition=_WHEN)),
-        )
+        others: tuple[dict[str, Any], ...] = ({}, {"runCondition": _WHEN})
+        for second in others:
+            yield Example(
+                bad=workflow(step(runCondition=_WHEN), step("second-step", **second)),
+                good=workflow(step(), step("second-step", runCondition=_WHEN)),
+                options={"target": "ir"},
+            )
 
     def _first_step_conditional(self, workflow: WorkflowContext, report: Report) -> None:
         first = next(iter(_top_level(workflow)), None)
@@ -475,13 +488,15 @@ class StepsConditional(ConfirmationRule):
                 "step that always runs",
             )
 
-    def _all_steps_conditional(self, workflow: WorkflowContext, report: Report) -> None:
+    def _all_steps_conditional(self, workflow: WorkflowContext, report: Report) -> bool:
         steps = _top_level(workflow)
-        if steps and all(step.is_conditional for step in steps):
+        are_conditional = bool(steps) and all(step.is_conditional for step in steps)
+        if are_conditional:
             report(
                 "/steps",
                 "every step has a runCondition, so a run may have no step to run; add a step that always runs",
             )
+        return are_conditional
 
 
 class ConfirmationOveruse(ConfirmationRule):

@@ -16,6 +16,7 @@ from workrail_lint.documents.schema.messages import shown
 from workrail_lint.findings import Confidence, Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
+from workrail_lint.systems.workrail.analysis.domains import read_list
 from workrail_lint.systems.workrail.compiler.steps import declared_levels
 from workrail_lint.systems.workrail.model.workflow import (
     AssessmentConsequence,
@@ -27,7 +28,7 @@ from workrail_lint.systems.workrail.model.workflow import (
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
-from workrail_lint.systems.workrail.rules.prose import Search, label, use_suggestion
+from workrail_lint.systems.workrail.rules.prose import Search, label, sentence_at, use_suggestion
 from workrail_lint.systems.workrail.rules.rule_needs import condition_facts
 from workrail_lint.systems.workrail.rules.samples import loop, workflow
 from workrail_lint.systems.workrail.step_place import StepPlace
@@ -275,8 +276,10 @@ class AssessmentNoConsequence(_AssessmentRule):
         for item in step.assessment_consequences:
             level, scope = item.when.any_equals_level, item.when.for_assessment
             for ref in step.assessment_refs:
-                # A level that no assessment has is a typo, which another rule reports.
-                if scope in (None, ref) and (level in levels.get(ref, ()) or level not in known):
+                # A level or assessment that is not declared is a typo, which another rule reports.
+                if (scope in (None, ref) or scope not in levels) and (
+                    level in levels.get(ref, ()) or level not in known
+                ):
                     yield ref
 
     def examples(self) -> Iterable[Example]:
@@ -443,6 +446,13 @@ _LEVEL_WORDS = frozenset(
     )
 )
 _QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
+# "each rated weak, good or strong", "with one of the levels `low` or `high`".
+_LEVELS_FOLLOW = Pattern(
+    r"\b(?:each|both|all|them|dimensions?) (?:(?:is|are|as|be) )?(?:rated|graded|scored|with)\s+(?:as\s+|either\s+)?"
+    r"|\blevels?(?: are| is)?:?\s+|\b(?:rate|grade|score) (?:each|both|them)(?: \w+)? (?:as |either )+"
+    r"|\brated (?:as |either )?",
+    re.IGNORECASE,
+)
 
 
 class AssessmentDimensionUnknown(WorkflowRule):
@@ -469,13 +479,14 @@ class AssessmentDimensionUnknown(WorkflowRule):
             refs = phrase.step.assessment_refs if phrase.step.kind == "standard" else ()
             known = {ref: declared[ref] for ref in refs if ref in declared}
             named = {ref: dims for ref, dims in known.items() if ref.lower() in phrase.sentence}
-            if not named and "wr.assessment" in phrase.sentence:
+            first, rest, before = phrase.hit.match.groups()
+            names = [first or before, *_QUOTED_NAME.findall(rest or "")]
+            in_known = {dimension.lower() for dimensions in known.values() for dimension in dimensions}
+            if not named and ("wr.assessment" in phrase.sentence or not in_known.isdisjoint(names)):
                 named = known
             if not named or phrase.is_negated:
                 continue
             allowed = {dimension.lower() for dimensions in named.values() for dimension in dimensions}
-            first, rest, before = phrase.hit.match.groups()
-            names = [first or before, *_QUOTED_NAME.findall(rest or "")]
             for name in names:
                 if name in allowed or name in {ref.lower() for ref in named} or (phrase.pointer, name) in seen:
                     continue
@@ -498,6 +509,14 @@ class AssessmentDimensionUnknown(WorkflowRule):
             return
         texts = [(text.text, text.pointer) for text in step.prompt_texts if any(sign in text.text for sign in "_-=")]
         texts += [(each.effect.guidance, each.effect.at("guidance")) for each in step.assessment_consequences]
+        for text, pointer in ((text.text, text.pointer) for text in step.prompt_texts):
+            wrong = AssessmentDimensionUnknown._wrong_levels(text, levels, {*known, "wr.assessment"})
+            if wrong:
+                report(
+                    pointer,
+                    f"{label(step)}: no dimension of {listed([quoted(item.id) for item in owned], 'or')} has the level "
+                    f"{listed(map(quoted, wrong), 'or')}; the levels are {name_list(sorted(levels))}",
+                )
         for text, pointer in texts:
             plain = _PLAIN_RATED.finditer(text) if "=" in text else ()
             for match in (*_RATED.finditer(text), *plain):
@@ -519,6 +538,18 @@ class AssessmentDimensionUnknown(WorkflowRule):
                 hint = f"did you mean {quoted(near)}?" if near else f"it has {name_list(sorted(dimensions))}"
                 report(pointer, f"{label(step)}: {owner} has no dimension {quoted(name)}; {hint}")
                 break
+
+    @staticmethod
+    def _wrong_levels(text: str, levels: set[str], names: set[str]) -> list[str]:
+        """Return what a list of levels has beside known ones, in a sentence that names an assessment or dimension."""
+        for match in _LEVELS_FOLLOW.finditer(text):
+            if not any(name in sentence_at(text, match.start()).lower() for name in names):
+                continue
+            values = read_list(text, match.end())
+            wrong = [value for value in values if value.lower() not in levels]
+            if wrong and len(wrong) < len(values):
+                return wrong
+        return []
 
     @staticmethod
     def _dimensions(workflow: WorkflowContext) -> dict[str, list[str]]:

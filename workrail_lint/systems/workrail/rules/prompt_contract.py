@@ -15,7 +15,7 @@ from workrail_lint.documents.scanner import loads
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.analysis.domains import ALTERNATIVES, NUMBER, ONE_OF, VALUE, read_domain
+from workrail_lint.systems.workrail.analysis.domains import ALTERNATIVES, NUMBER, ONE_OF, VALUE, read_domain, read_list
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
 from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object
 from workrail_lint.systems.workrail.model.workflow import StandardStep, Step
@@ -272,6 +272,7 @@ _BETWEEN_VALUES = Pattern(
 )
 _FIELD = Pattern(r"[A-Za-z_]\w*(?:[.\[]\S*)?")
 _GIVEN_WORD = Pattern(r"[`'\"*]{0,2}\s*(?:is set to|set to|to|is|=|:|must be|should be)\s*[`'\"*]{0,2}([a-z][a-z_]*)")
+_MARKS = ("`", '"', "'")
 _MEMBER_VALUE = Pattern(r"[\"'`]\s?:\s?[\"'`]([A-Za-z][\w-]*)[\"'`](?!\s*(?:[|/,]|or\b))")  # "verdict": "clean"
 # "`clean` or `minor` as the verdict".
 _BEFORE_FIELD = 200
@@ -319,7 +320,7 @@ class ContractProseMismatch(WorkflowRule):
         """Report values that the prompt gives to a field of the required artifact, and that its contract rejects."""
         enums = {
             name: field["enum"]
-            for name, field in pack.schema.get("properties", {}).items()
+            for name, field in _fields_of(pack).items()
             if "enum" in field and name not in workflow.analysis.by_name
         }
         for text in step.prompt_texts:
@@ -327,7 +328,7 @@ class ContractProseMismatch(WorkflowRule):
                 if name not in text.text:
                     continue
                 passage = delivered(workflow).passage(step, text)
-                wrong = list(dict.fromkeys(self._wrong_values(passage, name, allowed, workflow)))
+                wrong = list(dict.fromkeys(self._wrong_values(passage, name, allowed, pack, workflow)))
                 message = (
                     f"{pack.artifact_kind} does not accept {listed(map(quoted, wrong), 'or')} for `{name}`; it must be "
                     f"{listed(map(str, allowed), 'or')}"
@@ -338,17 +339,20 @@ class ContractProseMismatch(WorkflowRule):
                     report(text.pointer, f"{label(step)}: {message}")
 
     def _wrong_values(
-        self, passage: Passage, name: str, allowed: Collection[str], workflow: WorkflowContext
+        self, passage: Passage, name: str, allowed: Collection[str], pack: Contract, workflow: WorkflowContext
     ) -> Iterator[str]:
         """Yield the values that sentences give to a field, if they are not allowed.
 
         A word without marks counts if it is a value in another contract.
         """
         text = passage.text.text
-        elsewhere = _enum_values(workflow.catalog)
+        elsewhere, allowed_values = _enum_values(workflow.catalog), frozenset(allowed)
         for match in re.finditer(rf"(?<![\w.{{-]){name}(?![\w-])", text):
             start, end = match.span()
-            if passage.is_fenced(start) or passage.is_negated(start, end) or opening_brace(text, start) >= 0:
+            if passage.is_fenced(start) or passage.is_negated(start, end):
+                continue
+            if (brace := opening_brace(text, start)) >= 0:
+                yield from self._wrong_in_part(text, brace, name, allowed, pack)
                 continue
             statement = read_domain(text, start, end, lambda: None)
             if (member := _MEMBER_VALUE.match(text, end)) is not None:
@@ -364,15 +368,30 @@ class ContractProseMismatch(WorkflowRule):
                         yield value
             elif (before := _VALUES_BEFORE.search(text, max(0, start - _BEFORE_FIELD), start)) is not None:
                 yield from (value for value in _QUOTED_VALUE.findall(before[0]) if value not in allowed)
-            elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] in elsewhere and bare[1] not in allowed:
-                yield bare[1]
+            elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] not in allowed:
+                if bare[1] in elsewhere or text[bare.end() : bare.end() + 1] in _MARKS:
+                    yield bare[1]
+            elif text[end : end + 1] == " " and not allowed_values.isdisjoint(values := read_list(text, end + 1)):
+                yield from (value for value in values if value not in allowed)
+
+    @staticmethod
+    def _wrong_in_part(text: str, brace: int, name: str, allowed: Collection[str], pack: Contract) -> Iterator[str]:
+        """Yield the wrong values of a field in an object that shows a part of the artifact, as a single finding."""
+        part = object_at(text, brace)
+        if part is None or len(part) < 2 or "kind" in part or opening_brace(text, brace) >= 0:
+            return  # examples of whole artifacts are read elsewhere
+        value = str(part.get(name) or "")
+        if value and _fields_of(pack).keys() >= part.keys() - {"..."}:
+            options = [option.strip("<>`'\" ") for option in _OPTIONS.compiled.split(value)]
+            if not value.startswith("<") and not _TYPE_WORDS.issuperset(options):
+                yield from (option for option in options if _OPTION.fullmatch(option) and option not in allowed)
 
     @staticmethod
     def _named_pack(phrase: Phrase, packs: dict[str, Contract]) -> Contract | None:
         return packs.get(f"wr.{phrase.hit.match[2]}")
 
     def _field_problems(self, phrase: Phrase, pack: Contract) -> Iterator[str]:
-        properties: dict[str, Any] = pack.schema.get("properties", {})
+        properties = _properties(pack)
         if not properties:
             return
         refused: dict[str, list[str]] = {}
@@ -455,11 +474,24 @@ class ContractProseMismatch(WorkflowRule):
         )
 
 
+def _properties(pack: Contract) -> dict[str, Any]:
+    properties: dict[str, Any] = pack.schema.get("properties", {})
+    return properties
+
+
+def _fields_of(pack: Contract) -> dict[str, Any]:
+    """Return the fields of an artifact, and those of the objects that it lists."""
+    fields = _properties(pack)
+    items = [field["items"] for field in fields.values() if "items" in field]
+    nested = [item["properties"] for item in items if "properties" in item]
+    return {name: field for group in (*nested, fields) for name, field in group.items()}
+
+
 @lru_cache(maxsize=4)
 def _enum_values(catalog: Catalog) -> frozenset[str]:
     """Return the values of the closed sets in all contracts of the engine."""
     packs = [pack for pack in catalog.contracts.values() if pack.id.startswith("wr.")]
-    fields = [field for pack in packs for field in pack.schema.get("properties", {}).values()]
+    fields = [field for pack in packs for field in _properties(pack).values()]
     return frozenset(value for field in fields for value in field.get("enum", ()))
 
 
@@ -595,7 +627,7 @@ class ArtifactNotRequested(WorkflowRule):
         prompt = step.prompt_text
         if "artifact" in prompt.lower() or "{{wr." in prompt or _kinds(step, workflow):
             return
-        names = [name for name in pack.schema.get("properties", ()) if name != "kind"]
+        names = [name for name in _properties(pack) if name != "kind"]
         if not any(f"{quote}{name}{quote}" in prompt for name in names for quote in "`\"'"):
             report(
                 step.at("outputContract"),

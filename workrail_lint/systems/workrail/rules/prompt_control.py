@@ -25,7 +25,7 @@ _JUMP = Search(
     r"|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
     r"|loop(?:ing)? back to|restart(?:ing)? (?:from|at))\s+(?:the )?"
     rf"(?:({_PART})\s+{_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
-    rf"|(?:an? )?((?:earlier|previous|prior|preceding) {_PART})\b"
+    rf"|(?:an? )?((?:earlier|previous|prior|preceding|first|second|third|last|final) {_PART})\b(?! of\b)"
     rf"|{_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE})",
     before=12,
 )

@@ -21,8 +21,8 @@ from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 # ------------------------------------------------------------------------------------------------- files
 
-_EXTENSIONS = (".md", ".txt", ".csv", ".html", ".json", ".yaml", ".yml")
-_NAME = r"((?:[\w.-]+/)*[a-z0-9][\w-]*\.(?:md|txt|csv|html|json|ya?ml))(?![\w/{<*-]|\.\w)"
+_EXTENSIONS = (".md", ".txt", ".csv", ".html", ".json", ".yaml", ".yml", ".log")
+_NAME = r"((?:[\w.-]+/)*[a-z0-9][\w-]*\.(?:md|txt|csv|html|json|ya?ml|log))(?![\w/{<*-]|\.\w)"
 _FILE = Search(_EXTENSIONS, rf"(?<![\w/<>{{}}$*.:-]){_NAME}", before=80)
 _WRITES = Pattern(
     r"\b(?:writ|creat|sav|generat|produc|stor|record|export|emit|draft|append|put|output|captur|document|compil|collect)"
@@ -30,9 +30,20 @@ _WRITES = Pattern(
 )
 _READS = Pattern(
     r"\b(?:read|open|use|load|follow|consult|review|take|apply|implement|check|from|per|based on|according to|in|with"
-    r"|compare|summari[sz]e|publish|send|present|against|using|of|add|extend|edit|remove|to)\b"
+    r"|compare|summari[sz]e|publish|send|present|against|using|of|add|extend|edit|remove|to|turn|convert"
+    r"|translate|go through|parse|import|upload|attach|share|post|mail|copy|finish|polish|continue)\b"
 )
-_MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?|or)\b")
+_NAMING = Pattern(r"[`'\"*]{0,2} (?:names|lists|says|contains|describes|marks|shows|proposes|asks for|records)\b")
+# "Join the parts to `guide.md`".
+_INTO = Pattern(
+    r"\b(?:join|merge|combine|assemble|turn|convert|translate|copy|move|split|render|pour|put together)\b.{0,80}"
+    r"\b(?:into|to|as)\s(?:the |a )?(?:new )?(?:file )?[`'\"]?(?:[\w.-]+/)*$"
+)
+_SAME_KIND = {"log": "txt", "yml": "yaml"}
+_MAYBE = Pattern(
+    r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?)\b"
+    r"|\bor (?:its |an? |another |similar |equivalent |[`'\"]?[\w./-]*\.[a-z]{2,4}\b)"
+)
 # Files that projects have.
 _USUAL = frozenset(
     ("package.json", "readme.md", "tsconfig.json", "agents.md", "claude.md", "changelog.md", "requirements.txt")
@@ -77,11 +88,17 @@ class DeliverableNameDiffers(WorkflowRule):
                 continue
             if not self._is_read(use) or self._is_there(use, workflow):
                 continue
+            if meant := self._misspelled(use, written):
+                report(
+                    use.phrase.pointer,
+                    f"{label(use.phrase.step)}: no step writes {quoted(use.name)}; did you mean {quoted(meant)}?",
+                )
+                continue
             unused = [
                 other
                 for other in written
                 if other.position < use.position
-                and other.name.rpartition(".")[2] == use.name.rpartition(".")[2]
+                and self._kind(other.name) == self._kind(use.name)
                 and not any(later.name == other.name and later.position > other.position for later in uses)
             ]
             if unused:
@@ -93,12 +110,26 @@ class DeliverableNameDiffers(WorkflowRule):
                 )
 
     @staticmethod
+    def _kind(name: str) -> str:
+        extension = name.rpartition(".")[2]
+        return _SAME_KIND.get(extension, extension)
+
+    @staticmethod
+    def _misspelled(use: _FileUse, written: list[_FileUse]) -> str | None:
+        """Return the file of an earlier step whose name is nearly the same; names that differ in a digit are two."""
+        stem, _, extension = use.name.rpartition(".")
+        earlier = [other.name for other in written if other.position < use.position]
+        same_kind = [name for name in earlier if re.sub(r"\D", "", name) == re.sub(r"\D", "", use.name)]
+        return nearest(use.name, [name for name in same_kind if name.endswith(extension)], 2) if len(stem) > 4 else None
+
+    @staticmethod
     def _uses(workflow: WorkflowContext) -> Iterator[_FileUse]:
         order = {each.pointer: index for index, each in enumerate(workflow.all_steps)}
         for phrase in delivered(workflow).phrases(_FILE, in_code=True):
             name = phrase.hit.match[1].rpartition("/")[2]
             first, _ = phrase.passage.sentence(phrase.start)
-            is_written = _WRITES.search(phrase.passage.low, first, phrase.start) is not None
+            low = phrase.passage.low
+            is_written = any(each.search(low, first, phrase.start) is not None for each in (_WRITES, _INTO))
             yield _FileUse(name, phrase, order[phrase.step.pointer], is_written)
 
     @staticmethod
@@ -106,6 +137,8 @@ class DeliverableNameDiffers(WorkflowRule):
         phrase = use.phrase
         if use.name in _USUAL or phrase.is_negated or _MAYBE.search(phrase.sentence):
             return False
+        if _NAMING.match(phrase.passage.low, phrase.end) is not None:
+            return True
         return _READS.search(phrase.passage.before(phrase.start)) is not None
 
     @staticmethod
@@ -176,9 +209,12 @@ class ReferenceIdUnknown(WorkflowRule):
 # ---------------------------------------------------------------------------------------------------- tokens
 
 _FOREIGN = Search(
-    ("${", "<%", " {", "({"),
-    r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>|[ (]\{([a-z_][a-z0-9_]*)\}(?![}\w/-]|\.\w)",
+    ("${", "<%", " {", "({", "[[", " $", "($", " %", "{{"),
+    r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>|[ (]\{([a-z_][a-z0-9_]*)\}(?![}\w/-]|\.\w)"
+    r"|\[\[\s?([a-z_][a-z0-9_]*)\s?\]\]|[ (](?:\$([a-z_][a-z0-9_]*)(?![\w({/-]|\.\w)|%([a-z_][a-z0-9_]*)%)"
+    r"|\{\{\s?([a-z_][a-z0-9_]*)\s?\}(?!\})",
 )
+_BARE_FORMS = (3, 5, 6)
 
 
 class TokenForeignSyntax(WorkflowRule):
@@ -186,7 +222,7 @@ class TokenForeignSyntax(WorkflowRule):
     name = "token-foreign-syntax"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt inserts a context variable as `${name}` or `{name}`, which the engine does not replace."
+    summary = "A prompt inserts a context variable as `${name}`, `{name}` or `[[name]]`, which stays as it is."
     why = "The engine replaces `{{name}}` only; the agent sees the other forms literally."
     fix = "Write `{{name}}`."
     words = (IN_PROMPTS, *_FOREIGN.words)
@@ -194,9 +230,9 @@ class TokenForeignSyntax(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_FOREIGN, in_code=True):
-            name = phrase.group(1) or phrase.group(2) or phrase.group(3)
+            name = next(filter(None, map(phrase.group, range(1, 8))))
             written = phrase.words.lstrip(" (")
-            if phrase.group(3) and self._is_form(phrase):
+            if any(map(phrase.group, _BARE_FORMS)) and self._is_form(phrase):
                 continue
             if (phrase.pointer, name) in seen or not self._is_variable(name, workflow):
                 continue
@@ -214,13 +250,14 @@ class TokenForeignSyntax(WorkflowRule):
     @staticmethod
     def _is_variable(name: str, workflow: WorkflowContext) -> bool:
         analysis = workflow.analysis
-        return analysis.is_set(name) or analysis.is_given(name) or name in analysis.by_name
+        is_named = any(each.kind != "example" for each in analysis.definitions(name))
+        return is_named or analysis.is_given(name) or name in analysis.by_name
 
     @staticmethod
     def _is_form(phrase: Phrase) -> bool:
-        """Return whether `{name}` is a part of a command, or a blank in a form: "Strategy: {strategy}"."""
+        """Return whether `{name}` or `$name` is a part of a command, or a blank in a form: "Strategy: {strategy}"."""
         low = phrase.passage.low
-        brace = low.find("{", phrase.start)
+        brace = phrase.start + 1
         line = low[low.rfind("\n", 0, brace) + 1 : brace + 1]
         return phrase.passage.is_code(brace) or ": {" in line or ":** {" in line
 

@@ -86,9 +86,31 @@ _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 # Without marks: "the collect-facts step". Most such words are no ids.
 _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b", before=70)
+# "the notes of collect-facts", "step collect-facts", "the numbers from phase-1-look".
+_STEP_OF = Search(
+    (" of ", " from ", " in ", "step "),
+    r"\b(?:(?:notes?|outputs?|results?|findings?|answers?|numbers?|list|table|report) (?:of|from|in)"
+    r"|(?:from|of|in|see|by) (?=`?phase-)|step) `?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)",
+    before=16,
+)
+# "Use the verdict from the next step."
+_LATER = Search(
+    (" next step", " following step", " later step", " next phase", " later phase"),
+    r"\b(?:use|using|read|take|apply|consult|see|check|based on) (?:the |its )?[^.!?,;:\n\0]{1,50}? (?:from|of) "
+    r"(?:the|a) (?:next|following|later) (?:step|phase)\b",
+    before=90,
+)
 # In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish", "step 4 sorts the letters".
 _NUMBER_AND_TITLE = Pattern(
     r"\b(step|phase|stage) (\d{1,2})\s?(?:[:(–—-]+\s?|(?=\w))[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE
+)
+_NUMBER_NAMES = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES, 2)}
+# "a workflow of seven steps", "this 5-step workflow".
+_COUNT_OF_STEPS = Pattern(
+    rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:steps|phases)\b"
+    rf"|\b(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})[- ](?:step|phase) (?:workflow|process)\b",
+    re.IGNORECASE,
 )
 _SMALL_WORDS = frozenset(
     ("a", "an", "the", "of", "and", "or", "for", "to", "in", "on", "with", "by", "from", "your", "its", "each", "all")
@@ -136,7 +158,7 @@ class StepReferenceUnknown(WorkflowRule):
     origin = "product"
     summary = "A prompt refers to a step or phase that the workflow does not have."
     why = "The agent looks for work that was never done, or uses another step's result instead."
-    words = ("step ", " step", "phase ", "stage ")
+    words = ("step ", " step", "phase ", "stage ", "-step", " phase", "-phase")
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -146,8 +168,21 @@ class StepReferenceUnknown(WorkflowRule):
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
         for text in workflow.top_texts:
             if text.field in ("about", "description"):
+                count = _COUNT_OF_STEPS.search(text.text)
+                if count is not None and not self._has_so_many(count, workflow):
+                    report(
+                        text.pointer,
+                        f"{excerpt(count[0])} is the wrong number: the workflow has {len(workflow.steps)}",
+                    )
                 for message in self._wrong_numbers(text.text, workflow):
                     report(text.pointer, message)
+
+    @staticmethod
+    def _has_so_many(count: re.Match[str], workflow: WorkflowContext) -> bool:
+        """Return whether the workflow has as many steps, counted in one of the usual ways."""
+        number = _NUMBER_WORDS.get((count[1] or count[2]).lower()) or int(count[1] or count[2])
+        numbers = {base_number(step.number) for step in numbered_steps(workflow)}
+        return number in {len(workflow.steps), len(workflow.all_steps), len(numbers), len(numbers) - 1}
 
     @staticmethod
     def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
@@ -184,6 +219,14 @@ class StepReferenceUnknown(WorkflowRule):
                 and (message := self._judge_id(ident, phrase, True, workflow)) is not None
             ):
                 yield phrase, ident, message
+        for phrase in texts.phrases(_LATER):
+            yield phrase, phrase.words, f"{excerpt(phrase.words)} is not there yet, because that step runs later"
+        known = known_step_ids(workflow)
+        for phrase in texts.phrases(_STEP_OF, in_code=True, wanted=lambda match: match[1] not in known):
+            ident = phrase.hit.match[1]
+            is_ours = self._is_stale(ident, workflow) or self._begins_like_id(ident, workflow)
+            if is_ours and (message := self._judge_id(ident, phrase, True, workflow)) is not None:
+                yield phrase, ident, message
         for kind, search in _PARTS.items():
             if texts.has(*search.words):
                 yield from self._unknown_parts(kind, search, workflow)
@@ -219,6 +262,15 @@ class StepReferenceUnknown(WorkflowRule):
         if any(parts <= other for other in (*known, *titles)):
             return False
         return any(len(parts) == len(other) and len(parts & other) == len(parts) - 1 for other in known)
+
+    @staticmethod
+    def _begins_like_id(ident: str, workflow: WorkflowContext) -> bool:
+        """Return whether a word begins as an id does, with "phase-2" or with a word and another of the same id."""
+        words = ident.split("-")
+        if re.fullmatch(r"(?:phase|step|stage)-\d+[a-z]?-.*", ident):
+            return any(re.match(r"(?:phase|step|stage)-\d", name) for name in workflow.step_ids)
+        ids = [name.replace("_", "-").split("-") for name in workflow.step_ids]
+        return any(len(own) > 1 and own[0] == words[0] and own[1][:4] == words[1][:4] for own in ids)
 
     @staticmethod
     def _near_id(ident: str, workflow: WorkflowContext) -> str | None:
@@ -353,8 +405,8 @@ _TOOL = Search(
 _INVENTED = Search(
     ("_workflow", "_step", "_session", "_checkpoint", "workrail_", "workflow_"),
     r"\b(?:call|calling|invoke|invoking|use|using|run|running|trigger|via|through) (?:the )?(?:tool )?[`'\"]?"
-    r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|"
-    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?)\b(?!\.)",
+    r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|mark|"
+    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?(?:_(?:done|complete|completed|finished))?)\b(?!\.)",
     before=48,
 )
 _TOOLS = frozenset(

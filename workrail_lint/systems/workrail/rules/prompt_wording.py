@@ -68,8 +68,15 @@ _HEDGE = Search(
         "if you have time",
         "might be worth",
         "try to",
+        "whatever ",
+        "would be ",
+        "would probably be",
     ),
     r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|it (?:is|would|might))\b"
+    r"|(?<![a-z,;)] )\b(?:maybe|perhaps) (?:put|make|read|find|ask|set|create|list|include|mention|send|post|test"
+    r"|compare|review|open|split|update|keep)\b"
+    r"|\bwhatever (?:seems|looks|feels|you (?:think|feel) is) (?:appropriate|fitting|right|best|good|reasonable)\b"
+    r"|(?<=\bit )would (?:probably |maybe |perhaps |also )?be (?:good|nice|great|helpful|useful|ideal) to \w+"
     r"|\byou (?:could|might) (?:maybe |perhaps |possibly |also )*(?:try|want to|consider|think about|like to)\b"
     r"|\bfeel free to (?:skip|ignore|omit|leave)\b|\bif you (?:feel like|have time)\b"
     r"|\bit might be worth (?:\w+ing)\b|\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b",
@@ -232,16 +239,24 @@ _SHARED = Search(
         "our conversation",
         "our discussion",
         "remember",
+        "no need to ",
+        "has seen",
+        "have seen",
+        "we discussed",
     ),
     rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
     r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation"
     r"|discussion|chat)"
-    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b",
-    before=60,
+    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b"
+    rf"|\b{_HELPER} (?:has|have) (?:already )?(?:seen|read|heard|followed) (?:the|our|this|everything|all)\b"
+    rf"|\b{_HELPER}\b[^.\n\0]{{0,60}}? (?:using|from|with|based on) what we (?:\w+ )?"
+    r"(?:discussed|said|agreed|decided)\b"
+    r"|\bno need to (?:repeat|explain|give|pass|restate) (?:it|them|anything|the (?:context|details|background))\b",
+    before=120,
 )
 _DELEGATES = Search(
-    ("spawn", "launch", "dispatch", "delegat"),
-    r"\b(?:spawn|launch|dispatch|delegate (?:\w+ ){0,3}?to)\s+(?:an?|one|the|another)\s+(?:[\w-]+\s+){0,3}?"
+    ("spawn", "launch", "dispatch", "delegat", "start a", "have a"),
+    r"\b(?:spawn|launch|dispatch|start|have|delegate (?:\w+ ){0,3}?to)\s+(?:an?|one|the|another)\s+(?:[\w-]+\s+){0,3}?"
     r"(?:executor|sub-?agent|agent|helper|worker|delegate)\b",
 )
 _SHORT_PACKAGE = 200
@@ -379,18 +394,21 @@ class ClarificationHeavy(WorkflowRule):
 
 _PERSON = (
     r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|engineer"
-    r"|developer|administrator|author|sponsor|me)"
+    r"|developer|administrator|author|sponsor|host|guest|editor|investigator|teacher|boss|me)"
 )
 _APPROVAL = Search(
-    ("approv", "sign-off", "signoff", "sign off", "signed off"),
+    ("approv", "sign-off", "signoff", "sign off", "signed off", " agreed", " confirmed"),
     rf"\b(?:wait(?:ing)? for|pause(?: here)? for|ask for|ask (?:the )?{_PERSON} for|get|obtain|request|seek|await)"
     rf" (?:(?:the|an?|explicit|written|final|formal|clear|your|their|\w+(?:'s|’s)) ){{0,3}}"
     rf"(?:{_PERSON}(?:'s|’s)? (?:\w+ )?(?:approval|sign-?off|to (?:approve|sign off))"
     rf"|(?:approval|sign-?off) (?:from|by|of) (?:the |an? )?(?:\w+ )?{_PERSON})\b"
     rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?(?:\w+ )?{_PERSON} "
     r"(?:has |have |explicitly ){0,2}"
-    r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b",
-    before=70,
+    r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b"
+    rf"|\b(?:only|not) (?:\w+ ){{1,4}}?(?:once|after|when|until) "
+    rf"(?:they|he|she|you|(?:the |an? |your )?(?:\w+ )?{_PERSON}) "
+    r"(?:has|have)? ?(?:given (?:\w+ )?(?:approval|consent)|approve[sd]?|confirm(?:s|ed)?|agree[sd]?|signed off)\b",
+    before=110,
 )
 
 
@@ -463,9 +481,15 @@ _OPEN = Search(
 )
 # Blanks that only the author can fill in, and notes of one author to another.
 _BLANK = Search(
-    ("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),
+    (
+        *("<your", "[your ", "<insert", "<fill", "[fill in", "[placeholder", "<placeholder", "lorem ipsum", "changeme"),
+        *(" here]", " here>", "{insert", "{your ", " xx "),
+    ),
     r"<(?:your|insert|fill(?: |-)in)[ _-][^<>\n\0]{1,60}>|\[(?:your [^\]\n\0]{1,60}|fill in[^\]\n\0]{0,60})\](?!\()"
-    r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b",
+    r"|[<\[]placeholder[^<>\[\]\n\0]{0,60}[>\]]|\blorem ipsum\b|\bchangeme\b"
+    r"|[<\[][\w -]{2,50} here[>\]](?!\()|(?<!\{)\{(?:insert|your) [^{}\n\0]{1,50}\}"
+    r"| xx (?:hours?|days?|minutes?|weeks?|words|percent|items|people|euros?|dollars?)\b",
+    before=60,
 )
 _NOTE = Search(
     (
@@ -486,6 +510,16 @@ _NOTE = Search(
     r"|draft)(?:'s)?"
     r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )
+# What a chat wrote around the prompt when it was copied.
+_CHAT = Search(
+    ("sure", "certainly", "here is the ", "here's the ", "as an ai", "i hope this", "let me know if"),
+    r"(?<![^\n\0])(?:sure|certainly|of course|absolutely)[!,.] here(?: is|'s|’s|\b)"
+    r"|(?<![^\n\0])here(?: is|'s|’s) (?:the|your|a|an) (?:\w+ )?(?:updated|revised|improved|rewritten|corrected|final)?"
+    r" ?(?:prompt|workflow|step)\b[^\n\0]{0,40}:"
+    r"|\bas an ai(?: language)? (?:model|assistant)\b|(?<![^\n\0])i hope this helps\b"
+    r"|\blet me know if you(?:'d| would)? (?:like|want|need) (?:me to|any|further|more)\b[^\n\0]{0,40}"
+    r"\b(?:changes|adjust|tweak|modif)",
+)
 # A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(
     r"\b(?:no|any|remove|removing|find|finding|leave|leaving|left|mark|marked|check|search\w*|grep|note|list|flag|track|scan"
@@ -504,7 +538,7 @@ class PromptLeftover(WorkflowRule):
     origin = "product"
     summary = "A prompt contains an author's note (TODO, FIXME, XXX, TBD, a comment) or a blank to fill in."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
-    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words, *_BLANK.words, *_NOTE.words)
+    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words, *_BLANK.words, *_NOTE.words, *_CHAT.words)
     bad = (
         {"prompt": "FIXME: name the target site. Publish the text."},
         {"prompt": "Publish the text on <your-site>."},
@@ -519,7 +553,7 @@ class PromptLeftover(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         texts = delivered(workflow)
         seen: set[str] = set()
-        for search in (_MARK, _OPEN, _BLANK, _NOTE):
+        for search in (_MARK, _OPEN, _BLANK, _NOTE, _CHAT):
             for phrase in texts.phrases(search):
                 if phrase.pointer not in seen and not phrase.is_negated and not self._is_meant(phrase, search is _MARK):
                     seen.add(phrase.pointer)

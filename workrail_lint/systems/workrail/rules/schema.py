@@ -24,6 +24,7 @@ from workrail_lint.documents.schema.messages import did_you_mean, message_of, ne
 from workrail_lint.findings import Finding, Fix, Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description
+from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import text_at
 from workrail_lint.systems.workrail.rules.rule_needs import ODD_NUMBERS
@@ -331,6 +332,7 @@ _FORMS = {
     "when": '{"var": "name", "equals": "value"}',
     "validationCriteria": '[{"type": "contains", "value": "…", "message": "…"}]',
     "requireConfirmation": '{"kind": "human_approval"}',
+    "items": '"nameOfTheVariable"',
     "loop": '{"type": "for", "count": 3, "maxIterations": 3}',
     "promptFragments": '[{"id": "…", "when": {"var": "name", "equals": "value"}, "text": "…"}]',
     "verification": '{"command": "make test"}',
@@ -383,8 +385,12 @@ def _is_valid(meant: Any, violation: Violation, member: str) -> bool:
     """Return whether a value breaks nothing at its place; objects are written in a form that is known to be right."""
     if member in _CONDITIONS or member in _OBJECTS:
         return True
-    is_item = member.isdecimal()  # an item may have to differ from the others
-    return not is_item and not compile_schema(violation.schema).violations(meant)
+    if member.isdecimal() or member == "items":
+        return False  # an item may have to differ from the others, and the items of a loop are a name
+    schema = violation.schema
+    if "$ref" in json.dumps(schema):
+        schema = {**schema, "definitions": load_schema("workflow")["definitions"]}
+    return not compile_schema(schema).violations(meant)
 
 
 def _as_code(value: Any) -> str:

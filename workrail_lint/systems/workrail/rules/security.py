@@ -74,6 +74,8 @@ _ROOTS = rf"[\"']?(?:(?=/)|/(?:etc|usr|var|home|bin|lib|boot|root)|~|\$\{{?HOME\
 _RECURSIVE = r"(?:-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)"
 _SHELL = r"(?:sudo\s+)?(?:env\s+)?(?:/\S*/)?(?:(?:ba|z|da|k|fi)?sh|python[0-9.]*|perl|ruby|node)\b"
 _FETCH = r"\b(?:curl|wget|fetch)\b"
+_FORCE, _MAIN = r"(?:--force|-f)(?![\w-])", "(?:main|master|trunk)"
+_OVERWRITES = "overwrites the history of the main branch"
 _DANGEROUS = tuple(
     (Pattern(pattern), meaning)
     for pattern, meaning in (
@@ -82,6 +84,9 @@ _DANGEROUS = tuple(
         (rf"{_FETCH}(?:[^;&\n\\]|&(?!&)|\\[^;&]){{0,400}}\|\s*{_SHELL}", "runs what it downloads"),
         (rf"\b(?:sh|bash|zsh|eval|source)\b[^;\n]{{0,40}}(?:\$\(|<\(|`)\s*{_FETCH}", "runs what it downloads"),
         (r"\b(?:iwr|irm|Invoke-\w+)\b[^;\n]{0,400}\|\s*(?:iex|Invoke-Expression)\b", "runs what it downloads"),
+        (rf"\bgit\s+push\s+{_FORCE}\s+(?:\S+\s+)?{_MAIN}\b", _OVERWRITES),
+        (rf"\bgit\s+push\s+\S+\s+{_MAIN}\s+{_FORCE}", _OVERWRITES),
+        (r"\b(?:drop\s+(?:database|schema)|DROP\s+(?:DATABASE|SCHEMA|TABLE))\s+(?!if\b)\w+\s*;", "deletes a database"),
         (r"\bmkfs(?:\.\w+)?\b", "formats a disk"),
         (r">\s*/dev/(?:sd|nvme|hd|vd|disk)", "writes to a disk"),
         (r"\bdd\b[^;&|\n]{0,200}\bof=/dev/(?:sd|nvme|hd|vd|disk)", "writes to a disk"),
@@ -485,6 +490,11 @@ _OVERRIDES = (
         r"(?:system prompt|system instructions|(?:safety|security) (?:rule|instruction|guideline|polic(?:y|ie))s?)\b",
     ),
     _override(
+        ("ignore", "disregard", "forget"),
+        r"(?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that )?(?:you|your|the) )",
+        r"(?:(?:were|was|have been|had been|are) (?:told|given|instructed|taught)|(?:system|user) (?:said|told))\b",
+    ),
+    _override(
         ("ignore", "disregard", "bypass"),
         r"(?:ignore|disregard|bypass) (?:the )?",
         r"(?:workflow engine|workrail|engine|workflow protocol|output contracts?|blockers?)\b",
@@ -503,6 +513,9 @@ _OVERRIDES = (
         before=8,
     ),
 )
+
+
+_OF_INSTRUCTIONS = tuple(search for search, _ in _OVERRIDES[:3])
 
 
 class PromptProtocolOverride(WorkflowRule):
@@ -528,7 +541,7 @@ class PromptProtocolOverride(WorkflowRule):
         for search, pattern in _OVERRIDES:
             for hit in phrases.hits(search):
                 passage = delivered(workflow).passage(hit.step, hit.text)
-                is_meant = search in (_OVERRIDES[0][0], _OVERRIDES[1][0]) and not (
+                is_meant = search in _OF_INSTRUCTIONS and not (
                     passage.is_code(hit.start)
                     or passage.is_negated(hit.start, hit.end)
                     or hit.text.text[max(0, hit.start - 1) : hit.start] in _QUOTES
@@ -538,7 +551,9 @@ class PromptProtocolOverride(WorkflowRule):
             for owner, text in texts.texts_with(search.words):
                 match = pattern.search(text.text.lower()) if owner is None or text.field in _OTHERS else None
                 if match is not None:
-                    self._report_override(text, owner, match[0], report)
+                    # Nobody describes attacks in a guiding sentence that is nothing but the phrase.
+                    is_meant = search in _OF_INSTRUCTIONS and text.field == "metaGuidance" and not match.start()
+                    self._report_override(text, owner, match[0], report, Severity.WARNING if is_meant else None)
 
     @staticmethod
     def _report_override(
@@ -563,7 +578,10 @@ _ABOUT_COMMANDS = Pattern(
 )
 
 
-_COMMANDS = ("curl", "wget", "rm -", "| iex", "invoke-expression", "mkfs", "/dev/", "chmod", "chown", "://")
+_COMMANDS = (
+    *("curl", "wget", "rm -", "| iex", "invoke-expression", "mkfs", "/dev/", "chmod", "chown", "://", "git push"),
+    "drop ",
+)
 
 
 _PASSWORD = Pattern(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -232,6 +233,38 @@ class TitleNumberOrder(WorkflowRule):
             bad=titled("Phase 1: Look", "Phase 3: Try", "Phase 2: Plan"),
             good=titled("Phase 1: Look", "Phase 2: Plan", "Phase 2b: Plan again", "Phase 3: Try"),
         )
+
+
+# ------------------------------------------------------------------------------------------------ fences
+
+_FENCE = Pattern(r"(?:^|\n)[ \t>]*(`{3,}|~{3,})[^\n]*")
+# The other texts are parts of a list, and a block may run over several of them.
+_WHOLE_TEXTS = frozenset(("prompt", "fragment", "synthesis", "delegationGoal"))
+
+
+class FenceNotClosed(WorkflowRule):
+    code = "PR064"
+    name = "fence-not-closed"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt opens a fenced block and never closes it."
+    why = "Everything after the fence is part of the block, so the agent takes instructions for an example."
+    words = ("```", "~~~")
+    bad = {"prompt": "Answer in this form:\n```\nTitle: …\n\nKeep it short."}
+    good = {"prompt": "Answer in this form:\n```\nTitle: …\n```\n\nKeep it short."}
+
+    def check_text(self, text: Text, step: Step | None, workflow: WorkflowContext, report: Report) -> None:
+        if step is None or text.field not in _WHOLE_TEXTS:
+            return
+        opened: re.Match[str] | None = None
+        for match in _FENCE.finditer(text.text):
+            if opened is None:
+                opened = match
+            elif match[1].startswith(opened[1]):
+                opened = None
+        if opened is not None:
+            after = excerpt(text.text[opened.start() :].strip())
+            report(text.pointer, f"{label(step)}: the block {after} is never closed; end it with {opened[1]}")
 
 
 # -------------------------------------------------------------------------------------------- repetition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, KnownDomain
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Decision, Use
-from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
+from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF, read_list
 from workrail_lint.systems.workrail.analysis.logic import (
     BOUNDS,
     fold,
@@ -45,7 +46,20 @@ _RANGE = Pattern(
     r"items?|files?|steps?|minutes?|hours?|days?|weeks?|seconds?|times|characters?|paragraphs?|pages?)\b)"
     r"|\bout of (\d{1,4})(?![\w.])"
 )
+# "from 1 (calm) to 5 (loud)" without the words in brackets.
+_IN_BRACKETS = Pattern(r"\s\([^()\d\n]{0,60}\)")
+_PERCENT = Pattern(r"\b(?:in percent|as a percentage|as (?:a )?percent|in %)(?!\w)")
+_NUMBER_OF = Pattern(r"\b(?:number|count|total) of\b|\bhow many\b")
+_FREE_TEXT = Pattern(
+    r"[`'\"*]*\s(?:to|as|with|in|=)\s(?:an? |one |two |your )?(?:(?:short|brief|one-line|concise|plain) )*"
+    r"(?:description|summary|explanation|sentences?|paragraph|free text|few words|own words)\b"
+)
+_ANY_OF = Pattern(
+    r"\b(?:any(?: combination)?|one or more|some|zero or more|those|subset|all that appl(?:y|ies)),? (?:of|from)\b"
+    r"(?: the following| these)?:?\s*"
+)
 _TITLE_NUMBER = Pattern(r"\s*(?:phase|step|stage|part|path)?\s*(\d{1,3})(?:[a-z]|\.\d+)?\b", re.IGNORECASE)
+_OFFERED_WITHIN = 80  # characters after the name, within which its values are listed
 _MANY_POINTS = 5  # a scale that ends there or higher is not one of shares
 _tuple = tuple.__new__
 
@@ -175,6 +189,9 @@ class _Values:
             words = [word for word in words if word != self.name and word not in self.analysis.by_name]
             if len(words) > 1:
                 return words
+            start = _ANY_OF.search(definition.text, definition.span[1], definition.span[1] + _OFFERED_WITHIN)
+            if start is not None and (values := read_list(definition.text, start.end())):
+                return values
         return []
 
     def _bound(self, use: Use, operator: str) -> None:
@@ -199,6 +216,9 @@ class _Values:
         bound = use.leaf.raw[operator] if use.leaf is not None else None
         if isinstance(bound, bool) or not isinstance(bound, int | float):
             return
+        if math.isinf(highest):
+            self._off_count(use, operator, pointer, bound)
+            return
         ends = {compare(operator, lowest, bound), compare(operator, highest, bound)}
         # 0.7 on a scale from 0 to 10 is most likely a share of it.
         is_share = 0 < bound < 1 and highest >= _MANY_POINTS and lowest.is_integer() and highest.is_integer()
@@ -213,19 +233,37 @@ class _Values:
         )
         self._report(OUTSIDE, Severity.WARNING, pointer, message, f"scale {operator} {bound}")
 
+    def _off_count(self, use: Use, operator: str, pointer: str, bound: float) -> None:
+        """Report a bound that no number of things can reach."""
+        if bound < 0 or (bound == 0 and operator == "lt"):
+            self.judge_.judged.add(use.pointer)
+            test, effect = f"'{operator} {js.number_text(bound)}'", "always" if operator[0] == "g" else "never"
+            message = f"{quoted(self.name)} is a number of things by its prompt, so {test} is {effect} true"
+            self._report(OUTSIDE, Severity.WARNING, pointer, message, f"count {operator} {bound}")
+
     @cached_property
     def _scale(self) -> tuple[float, float] | None:
         """Return the only range of numbers that the sentences which set the variable name."""
         scales: set[tuple[float, float]] = set()
         for definition in self.analysis.setters(self.name):
             sentence = sentence_at(definition.text, *definition.span)
+            if _PERCENT.search(sentence):
+                scales.add((0.0, 100.0))
             if not any(map(str.isdecimal, sentence)):
                 continue
-            for match in _RANGE.finditer(sentence):
+            for match in _RANGE.finditer(_IN_BRACKETS.sub("", sentence)):
                 low, high = float(match[1] or 1), float(match[2] or match[3])
                 if low < high:
                     scales.add((low, high))
+        if not scales and self.kinds == {NUMBER} and self._is_count:
+            return 0.0, math.inf
         return next(iter(scales)) if len(scales) == 1 else None
+
+    @property
+    def _is_count(self) -> bool:
+        """Return whether the prompts that say what the variable is say that it is a number of things."""
+        ends = [(each.text, each.span[1]) for each in self.statements]
+        return bool(ends) and all(_NUMBER_OF.search(text, end, end + _OFFERED_WITHIN) for text, end in ends)
 
     def _holds(self) -> tuple[str, str] | None:
         """Return what the prompts say the variable holds, when that is not a number."""
@@ -256,14 +294,34 @@ class _Values:
                     "a variable that is true or false never equals another string"
                 )
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
+            if self._is_free_text and not self._is_said(value):
+                message = (
+                    f"the prompt asks for a description as {quoted(self.name)}, which hardly ever equals "
+                    f"{value_text(value)}; list the values in the prompt"
+                )
+                return self._report(TYPE, Severity.WARNING, literal.pointer, message, "free text")
             if self._is_number:
-                scale = f" ({_range_text(self._scale)})" if self._scale is not None else ""
+                is_range = self._scale is not None and not math.isinf(self._scale[1])
+                scale = f" ({_range_text(self._scale)})" if self._scale is not None and is_range else ""
                 message = f"{name} holds a number{scale}, never {value_text(value)}; compare with a number"
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
         if self.kinds == {LIST} and not is_structure(value):
             message = f"{name} holds a list, which never equals {value_text(value)}; compare a variable with one value"
             return self._report(TYPE, Severity.WARNING, literal.pointer, message, "list")
         return False
+
+    def _is_said(self, value: str) -> bool:
+        """Return whether a sentence that sets the variable says a value."""
+        setters = self.analysis.setters(self.name)
+        return any(value.lower() in sentence_at(each.text, *each.span).lower() for each in setters)
+
+    @cached_property
+    def _is_free_text(self) -> bool:
+        """Return whether every prompt that sets the variable asks for words that the agent chooses."""
+        setters = self.analysis.setters(self.name)
+        texts = [(each.text, each.span[1]) for each in setters]
+        is_free = bool(texts) and all(_FREE_TEXT.match(text, end) is not None for text, end in texts)
+        return is_free and not self.statements and not self.analysis.is_given(self.name)
 
     @cached_property
     def _is_number(self) -> bool:
