@@ -180,6 +180,17 @@ def shell(command: str, cwd: Path, env: Mapping[str, str], programs: Sequence[st
     return done.returncode, done.stdout
 
 
+def run_pytest_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest in this process with our plugin, named by its module: whether it is installed is not the question.
+
+    Looking for the plugins of every installed package takes a quarter of such a run.
+    """
+    workers = ["-p", "xdist.plugin"] if any(argument.startswith("-n") for argument in arguments) else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        return pytester.runpytest_inprocess("-p", "pytest_workrail.plugin", *workers, *arguments)
+
+
 def run_pytest(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     """Run pytest as `runpytest_subprocess` does; both streams are the lines of its output."""
     return run_program(pytester, "pytest", *arguments)

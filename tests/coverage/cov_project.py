@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from covered import step, workflow
-from forks import run_pytest
+from forks import run_pytest, run_pytest_here
 
 FORKED = workflow(
     step("look"), step("mend", runCondition={"var": "broken", "equals": True}), step("tell", notesOptional=False)
@@ -36,7 +36,7 @@ class CovProject:
         self.write(f"{name}.scenario.json", {**usual, **members})
 
     def run(self, *options: str) -> pytest.RunResult:
-        return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--workrail-cov-json=cov.json", *options)
+        return run_pytest_here(self.pytester, "-p", "no:cacheprovider", "--workrail-cov-json=cov.json", *options)
 
     def run_apart(self, *options: str) -> pytest.RunResult:
         """The same in a process of its own, from which workers of xdist start at once."""

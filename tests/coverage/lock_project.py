@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
-from forks import run_pytest
+from forks import run_pytest, run_pytest_here
 
 # Until the plugin is installed under its own name, a project has to ask for the coverage part itself.
 _CARRIER = """
@@ -69,7 +69,7 @@ class LockProject:
         (self.pytester.path / "sabotages.py").write_text(text, encoding="utf-8")
 
     def run(self, *options: str) -> pytest.RunResult:
-        return self.pytester.runpytest(*_OPTIONS, *options)
+        return run_pytest_here(self.pytester, *_OPTIONS, *options)
 
     def run_apart(self, *options: str) -> pytest.RunResult:
         """A run in a process of its own, for what must not happen in this one."""

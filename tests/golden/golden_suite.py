@@ -8,7 +8,7 @@ from typing import Any
 
 import golden_made_up
 import pytest
-from forks import run_pytest
+from forks import run_pytest, run_pytest_here
 
 # Runs in this process forget what they imported; what is imported here, they find already there.
 PRELOADED = golden_made_up
@@ -49,11 +49,7 @@ class Suite:
     def run(self, *arguments: str, mode: str | None = None) -> pytest.RunResult:
         """Run all of it, or what the arguments say."""
         chosen = [] if mode is None else [f"--workrail-golden={mode}"]
-        workers = ["-p", "xdist.plugin"] if "-n" in arguments else []
-        with pytest.MonkeyPatch.context() as patch:
-            # Looking for the plugins of every installed package takes a quarter of such a run.
-            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-            return self.pytester.runpytest_inprocess("-q", *workers, *chosen, *arguments)
+        return run_pytest_here(self.pytester, "-q", *chosen, *arguments)
 
     def run_apart(self, *arguments: str, mode: str | None = None) -> pytest.RunResult:
         """The same in a process of its own, as workers of xdist need it."""

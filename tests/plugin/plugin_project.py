@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import run_pytest
+from forks import run_pytest, run_pytest_here
 
 PLUGIN = "pytest_workrail.plugin"
 REVIEW: dict[str, Any] = {
@@ -51,7 +51,7 @@ class Project:
 
     def run(self, *arguments: str) -> pytest.RunResult:
         """Run pytest with the plugin in this process."""
-        return self.pytester.runpytest_inprocess(*self._plugin(), *arguments)
+        return run_pytest_here(self.pytester, *arguments)
 
     def run_apart(self, *arguments: str) -> pytest.RunResult:
         """Run pytest with the plugin in a process of its own."""

@@ -186,7 +186,7 @@ def test_unused_goldens_are_removed_on_request(project: Project) -> None:
 def test_what_workers_found_is_put_together(project: Project) -> None:
     for number in range(5):
         project.scenario(f"case-{number}", golden=True)
-    result = project.run("--workrail-golden=new", "--workrail-cov", "-n", "2", "-p", "xdist")
+    result = project.pytester.runpytest_inprocess("--workrail-golden=new", "--workrail-cov", "-n", "2")
     result.assert_outcomes(passed=5)
     assert len(goldens(project)) == 5
     result.stdout.fnmatch_lines(["*5 written*", "demo.review *2/2*"])

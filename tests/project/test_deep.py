@@ -42,6 +42,14 @@ def test_a_part_that_takes_too_long_is_stopped(
     assert outcomes([endless], 0.001, monkeypatch, capsys) == (0, ["endless: stopped"])
 
 
+def test_a_part_starts_when_half_of_its_time_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise the last part of a night never runs, because no part takes exactly its usual time."""
+    parts = [Part("fits", 1.9, python("")), Part("does not fit", 2.1, python(""))]
+    assert outcomes(parts, 1, monkeypatch, capsys) == (0, ["fits: passed", "does not fit: left out"])
+
+
 def test_the_parts_of_a_night_fit_into_an_hour(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(part.minutes for part in deep.parts("x")) <= 60
     assert deep.main(["--list"]) == 0

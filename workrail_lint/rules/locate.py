@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Protocol
 
@@ -71,7 +72,8 @@ def _words_in(document: Located, finding: Finding, value: object) -> Span | None
     for quoted in _QUOTED.findall(_LABEL.sub("", finding.message)):
         words = json.dumps(quoted.removesuffix("…"), ensure_ascii=False)[1:-1]
         for wanted in ("{{" + words, words) if len(words) >= _LEAST else ():
-            start = raw.find(wanted)
+            whole = re.search(rf"(?<![\w-]){re.escape(wanted)}(?![\w-])", raw)
+            start = whole.start() if whole is not None else raw.find(wanted)
             if start > 0:
                 start += len(wanted) - len(words)
                 return document.source.span(node.start + start, node.start + start + len(words))

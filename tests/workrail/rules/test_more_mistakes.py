@@ -10,7 +10,7 @@ from test_mistakes import Document, asking, compare, conditional, passing, ratin
 
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
 
 FINDINGS = '"severity": "{}", "summary": "…"'
 VAGUE = "Set `mood` to {} what the guests said. Serve them."
@@ -250,3 +250,62 @@ def test_values_of_a_wrong_type_whose_schema_refers_to_another() -> None:
         if each.code == "SC003"
     ]
     assert "nameOfTheVariable" in finding.message
+
+
+def findings_of(document: Document) -> list[tuple[str, str]]:
+    found = check_text(json.dumps(document), "example.json").findings
+    return [(each.code, each.message) for each in found if not each.code.startswith("LC")]
+
+
+def test_one_typo_is_one_finding() -> None:
+    effect = {"kind": "require_followup", "guidance": "Rate it again."}
+    wrong = {"when": {"anyEqualsLevel": "low", "forAssessment": "testz"}, "effect": effect}
+    document = rating("Rate test_depth and effort of it.")
+    document["steps"][0]["assessmentConsequences"] = [wrong]
+    assert [code for code, _ in findings_of(document)] == ["AS008"]
+
+
+def test_a_first_step_with_a_condition_is_one_finding() -> None:
+    hungry = {"var": "goal", "contains": "hungry"}
+    assert [code for code, _ in findings_of(workflow(step("cook", runCondition=hungry), step("eat")))] == ["KD001"]
+    both = workflow(step("cook", runCondition=hungry), step("eat", runCondition=hungry))
+    assert [code for code, _ in findings_of(both)] == ["KD001"]
+
+
+def test_a_counter_in_a_loop_is_one_finding() -> None:
+    counted = loop(step("stir", "Stir it. Increment `turns` by 1."), type="forEach", count=..., items="pots")
+    document = workflow(
+        step("look", "Set `pots` to a list of pots."), counted, step("tell", "It took {{turns}} turns.")
+    )
+    assert [code for code, _ in findings_of(document)] == ["CD026"]
+
+
+def test_a_rejected_decision_is_one_finding() -> None:
+    for said in (
+        '{"kind": "wr.loop_control", "decision": "continue|finished"}',
+        "The decision is `finished` or continue.",
+    ):
+        ask = {**decision(), "prompt": f"Submit a wr.loop_control artifact. {said}"}
+        codes = [code for code, _ in findings_of(workflow(step(), controlled_loop(step("stir"), ask)))]
+        assert "LP028" not in codes, said
+        assert len(codes) == 1, said
+
+
+def test_a_field_of_an_object_at_the_top_says_where_it_belongs() -> None:
+    [(code, message)] = findings_of(workflow(contractRef="wr.contracts.gate_verdict"))
+    assert (code, message) == ("SC001", "unknown field 'contractRef'; it belongs inside `outputContract` of a step")
+
+
+def test_inputs_without_backticks() -> None:
+    document = workflow(step("cook"), step("eat", "Cook for {{guestCount}} in {{room}}."))
+    document["about"] = "Inputs: guestCount - how many come; room"
+    assert [message.split("'")[1] for code, message in findings_of(document) if code == "CD023"] == ["room"]
+
+
+def test_the_words_of_a_finding_are_whole_words() -> None:
+    prompt = f"{'Lay the table. ' * 12}Seat {{{{guests}}}} beside {{{{guest}}}}."
+    document = json.dumps(workflow(step("invite", "Set `guests`."), step("seat", prompt)), indent=2)
+    [finding] = [each for each in check_text(document, "example.json").findings if each.code == "CD023"]
+    assert finding.span is not None
+    line = document.split("\n")[finding.span.start.line - 1]
+    assert line[finding.span.start.column - 1 : finding.span.end.column + 1] == "guest}}"

@@ -84,7 +84,10 @@ def elsewhere(name: str, shape: str) -> str | None:
         return "on the loop step itself, next to `loop`"
     if shape == "Workflow":
         kinds = [label for step, label in STEP_SHAPES.items() if name in members(step)]
-        return "on " + " or ".join(kinds) if kinds else None
+        if kinds:
+            return f"on {' or '.join(kinds)}"
+        place = _inside(name, "StandardStep")
+        return f"{place} of a step" if place is not None else _inside(name, shape)
     return _inside(name, shape)
 
 

@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.patterns import Pattern, folded
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
 from workrail_lint.systems.workrail.analysis.prose import (
     CONDITION,
     MAX_LINES,
     WINDOW,
-    folded,
     has_any,
     sentence_at,
     sentence_start,

@@ -16,7 +16,8 @@ from workrail_lint.base.patterns import Pattern
 OPTION = "inputs"
 EVERY_WORKFLOW = "*"
 _LINE = Pattern(r"[ \t]*(?:[-*][ \t]+)?\**Inputs?\**:")
-_NAME = Pattern(r"`([A-Za-z_][A-Za-z0-9_]*)`")
+# In backticks, or a word that no sentence has: "Inputs: ticketId, `region`".
+_NAME = Pattern(r"(?:(?<=`)|(?<![\w.`/-])(?=[a-z]+(?:[A-Z]|_[a-z])))([A-Za-z_][A-Za-z0-9_]*)(?![\w.(/])")
 
 
 class Input(NamedTuple):

@@ -471,22 +471,25 @@ class StepsConditional(ConfirmationRule):
     severity = Severity.WARNING
     origin = "doc"
     summary = "The first step, or every step, runs only under a condition."
-    why = "A run may begin with nothing to do, or end without having done anything."
-    bad: ClassVar[Any] = ({"steps": [{"runCondition": {"var": "goal", "contains": "review"}}, {"id": "second-step"}]},)
-    good: ClassVar[Any] = (
-        {"steps": [{}, {"id": "second-step", "runCondition": {"var": "goal", "contains": "review"}}]},
+    why = (
+        "A run may begin with nothing to do, or end without having done anything. For workflows of the public engine, "
+        "KD001 reports a conditional first step."
     )
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        self._first_step_conditional(workflow, report)
-        self._all_steps_conditional(workflow, report)
+        if workflow.engine and not workflow.is_routine:
+            return  # `engine-first-step-unconditional` says more
+        if not self._all_steps_conditional(workflow, report):
+            self._first_step_conditional(workflow, report)
 
     def examples(self) -> Iterable[Example]:
-        yield from super().examples()
-        yield Example(
-            bad=workflow(step(runCondition=_WHEN), step("second-step", runCondition=_WHEN)),
-            good=workflow(step(), step("second-step", runCondition=_WHEN)),
-        )
+        others: tuple[dict[str, Any], ...] = ({}, {"runCondition": _WHEN})
+        for second in others:
+            yield Example(
+                bad=workflow(step(runCondition=_WHEN), step("second-step", **second)),
+                good=workflow(step(), step("second-step", runCondition=_WHEN)),
+                options={"target": "ir"},
+            )
 
     def _first_step_conditional(self, workflow: WorkflowContext, report: Report) -> None:
         first = next(iter(_top_level(workflow)), None)
@@ -497,13 +500,15 @@ class StepsConditional(ConfirmationRule):
                 "step that always runs",
             )
 
-    def _all_steps_conditional(self, workflow: WorkflowContext, report: Report) -> None:
+    def _all_steps_conditional(self, workflow: WorkflowContext, report: Report) -> bool:
         steps = _top_level(workflow)
-        if steps and all(step.is_conditional for step in steps):
+        are_conditional = bool(steps) and all(step.is_conditional for step in steps)
+        if are_conditional:
             report(
                 "/steps",
                 "every step has a runCondition, so a run may have no step to run; add a step that always runs",
             )
+        return are_conditional
 
 
 class ConfirmationOveruse(ConfirmationRule):

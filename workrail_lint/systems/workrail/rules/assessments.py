@@ -276,8 +276,10 @@ class AssessmentNoConsequence(_AssessmentRule):
         for item in step.assessment_consequences:
             level, scope = item.when.any_equals_level, item.when.for_assessment
             for ref in step.assessment_refs:
-                # A level that no assessment has is a typo, which another rule reports.
-                if scope in (None, ref) and (level in levels.get(ref, ()) or level not in known):
+                # A level or assessment that is not declared is a typo, which another rule reports.
+                if (scope in (None, ref) or scope not in levels) and (
+                    level in levels.get(ref, ()) or level not in known
+                ):
                     yield ref
 
     def examples(self) -> Iterable[Example]:

@@ -41,7 +41,9 @@ class LoopTextRule(WorkflowRule):
 
 
 # Another rule reports a decision that the contract rejects.
-_OTHER_DECISION = Pattern(r"[\"'`]decision[\"'`]\s*:\s*[\"'`](?!continue|stop)[a-z_-]+[\"'`]")
+_OTHER_DECISION = Pattern(
+    r"[\"'`]?decision[\"'`]?\s*(?::|is|to|=)\s*[\"'`](?:continue[\"']?\s?(?:\||/|or)\s?[\"']?)?(?!continue|stop)[a-z_-]+[\"'`]"
+)
 
 
 class LoopDecisionOneSided(LoopTextRule):

@@ -272,6 +272,7 @@ _BETWEEN_VALUES = Pattern(
 )
 _FIELD = Pattern(r"[A-Za-z_]\w*(?:[.\[]\S*)?")
 _GIVEN_WORD = Pattern(r"[`'\"*]{0,2}\s*(?:is set to|set to|to|is|=|:|must be|should be)\s*[`'\"*]{0,2}([a-z][a-z_]*)")
+_MARKS = ("`", '"', "'")
 _MEMBER_VALUE = Pattern(r"[\"'`]\s?:\s?[\"'`]([A-Za-z][\w-]*)[\"'`](?!\s*(?:[|/,]|or\b))")  # "verdict": "clean"
 # "`clean` or `minor` as the verdict".
 _BEFORE_FIELD = 200
@@ -367,8 +368,9 @@ class ContractProseMismatch(WorkflowRule):
                         yield value
             elif (before := _VALUES_BEFORE.search(text, max(0, start - _BEFORE_FIELD), start)) is not None:
                 yield from (value for value in _QUOTED_VALUE.findall(before[0]) if value not in allowed)
-            elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] in elsewhere and bare[1] not in allowed:
-                yield bare[1]
+            elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] not in allowed:
+                if bare[1] in elsewhere or text[bare.end() : bare.end() + 1] in _MARKS:
+                    yield bare[1]
             elif text[end : end + 1] == " " and not allowed_values.isdisjoint(values := read_list(text, end + 1)):
                 yield from (value for value in values if value not in allowed)
 

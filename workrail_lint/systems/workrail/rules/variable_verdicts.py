@@ -507,6 +507,8 @@ def judge_counters(judge: Judge) -> None:
         setters = analysis.setters(name)
         if not setters or quoted(name) in silent or compared[0].pointer in judge.judged:
             continue
+        if any(each.pointer == compared[0].pointer for each in judge.verdicts.get(MAYBE_UNSET, ())):
+            continue  # a start value mends both
         if all(map(_is_counting, setters)) and len(setters) == len(analysis.definitions(name)):
             judge.report(
                 COUNTER,
