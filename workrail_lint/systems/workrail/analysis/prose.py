@@ -278,7 +278,9 @@ def _verb_strength(clause: str, most: int) -> str | None:
     if last == len(clause_words) - 1 and clause.rstrip(_BETWEEN).lower().endswith(clause_words[last]):
         return strength  # nothing is between the two
     verb = next(islice(_WORD.finditer(clause), last, None))
-    gap = _NAME_LIKE.sub("@", clause[verb.end() :])
+    gap = clause[verb.end() :]
+    if not gap.islower() or "`" in gap or "_" in gap:
+        gap = _NAME_LIKE.sub("@", gap)
     if has_any(gap, _PREPOSITIONS) and _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]
