@@ -20,7 +20,7 @@ from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.rules.example_files import as_bytes
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.assessments import assessment
-from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
 from workrail_lint.systems.workrail.rules.templates import calling
 
 ROOT = Path(__file__).parents[3]
@@ -112,3 +112,11 @@ def test_an_assessment_that_a_template_call_drops_is_not_removed() -> None:
     call["assessments"] = [assessment("readiness")]
     assert _fix_of("TP005", call) is None
     assert _fix_of("TP005", calling(SIMULATION, guidance=["Be patient."])) is not None
+
+
+def test_the_id_of_a_loop_that_is_invalid_is_not_copied() -> None:
+    document = workflow(step(), controlled_loop())
+    document["steps"][1]["id"] = "Try Again"
+    assert _fix_of("LP022", document) is None
+    document["steps"][1]["id"] = "try-again"
+    assert _fix_of("LP022", document) is not None

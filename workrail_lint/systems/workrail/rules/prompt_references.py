@@ -89,14 +89,17 @@ _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b
 # "the notes of collect-facts", "see phase-1-look", "step collect-facts". Their words are frequent, so each pattern
 # begins with its word and looks back.
 _BARE_ID = r"`?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)"
-_RESULT_WORDS = (*("note", "output", "result", "finding", "answer", "number"), "list", "table", "report")
-_RESULTS = [f"{word}{ending}" for word in _RESULT_WORDS for ending in ("", "s")]
+_RESULTS = "note notes output outputs result results finding findings answer answers number numbers list table report"
+
+
+def _after(words: str) -> str:
+    """Return a pattern that matches behind one of some words."""
+    return "(?:" + "|".join([rf"(?<=\b{word})" for word in words.split()]) + ")"
+
+
 _STEPS_OF = (
-    Search((" of ", " from ", " in "), rf"(?:{'|'.join(rf'(?<=\b{word})' for word in _RESULTS)}) \w+ {_BARE_ID}"),
-    Search(
-        (" phase-", " `phase-"),
-        rf"(?:{'|'.join(rf'(?<=\b{word})' for word in ('from', 'of', 'in', 'see', 'by'))}) {_BARE_ID}",
-    ),
+    Search((" of ", " from ", " in "), rf"{_after(_RESULTS)} \w+ {_BARE_ID}"),
+    Search((" phase-", " `phase-"), f"{_after('from of in see by')} {_BARE_ID}"),
     Search(("step ",), rf"(?<!\w)step {_BARE_ID}"),
 )
 # "Use the verdict from the next step."
