@@ -570,6 +570,7 @@ def answer(server: subprocess.Popen[bytes], method: str, params: dict[str, Any])
     ("program", "arguments"),
     [
         ("workrail-lint", ["diff", "--git", "HEAD", "workflows"]),
+        ("workrail-lint", ["semver", "--base", "HEAD", "workflows"]),
         ("workrail-lint", ["studio", "--git", "HEAD", "--output", "studio.html", "workflows"]),
         pytest.param("workrail-lint", ["init", ".", "--generate"], marks=pytest.mark.deep),
         pytest.param("workrail-test", ["generate", "workflows/a.json", "--jobs", "2"], marks=pytest.mark.deep),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from forks import shared
 from pytest_workrail.golden.golden_records import BUILD_MACHINE
 from tests.security.hostile import BAD, HOSTILE, MARKUP, WORKFLOW, acts, places, poisoned
 from workrail_lint.base.terminal import neutral
-from workrail_lint.cli import main
+from workrail_lint.cli import PROGRAM, main
 from workrail_lint.report import FORMATS
 
 pytestmark = pytest.mark.promise("Text stays text", "hostile strings in every place, every output")
@@ -117,13 +118,25 @@ COMPILING = [
     ["check", "--fix", "--unsafe-fixes", "--no-cache", "{}"],
     ["check", "--diff", "--unsafe-fixes", "--no-cache", "{}"],
     ["check", "--statistics", "--no-cache", "{}"],
+    ["semver", "--base", "workrail.lock.json", "{}"],
+    ["semver", "--base", "workrail.lock.json", "--json", "{}"],
+    ["docs", "{}", "--out", "pages"],
+    ["docs", "{}", "--out", "pages", "--check"],
 ]
+# They are tried below or in `test_text_door_tools.py`, or read no file of a user.
+ELSEWHERE = {"canonical", "studio", "guide", "rule", "catalog", "schema", "engine", "init", "server", "completion"}
+
+
+def test_every_command_is_tried() -> None:
+    assert {command[0] for command in COMPILING} | ELSEWHERE == set(PROGRAM.commands)
 
 
 @pytest.mark.search
 @pytest.mark.parametrize("command", COMPILING, ids=" ".join)
 def test_every_string_of_a_workflow_in_every_command(command: list[str], shown: Callable[..., str]) -> None:
     put("sound.json", WORKFLOW)
+    put("a.json", WORKFLOW)
+    shown("lock", "--update", "a.json")
     # What compiles, so that the text gets far: printable commands and markup, besides everything at once.
     # Every day the commands share the places among them.
     every, first = times(3, deep=1), COMPILING.index(command)
@@ -132,6 +145,9 @@ def test_every_string_of_a_workflow_in_every_command(command: list[str], shown: 
             put("a.json", poisoned(WORKFLOW, at, text))
             said = shown(*(part.format("a.json") for part in command))
             assert acts(said) == [], at
+            for page in Path("pages").glob("*.md"):
+                assert acts(page.read_text()) == [], at
+                assert not re.search(r"(?<!\\)<(script|img)", page.read_text()), at
             if "html" in command and said.startswith("<"):
                 assert "<script>alert(1)" not in said
                 assert "<img src=x" not in said
