@@ -31,7 +31,7 @@ from workrail_lint.base.files import walk
 from workrail_lint.base.terminal import Style, neutral
 
 # Set on the reports of tests that failed by a golden; plain, so that it travels from a worker to the controller.
-_BY_GOLDEN = "workrail_golden"
+BY_GOLDEN = "workrail_golden"
 
 
 class GoldenFolder(pytest.Directory):
@@ -103,7 +103,7 @@ class Goldens:
             reason = str(call.excinfo.value).partition("\n")[0]
             place = None if isinstance(item, pytest.Function) else (report.location[0], 1)
             report.longrepr = in_own_words(self._config, call.excinfo, reason, place)
-            setattr(report, _BY_GOLDEN, True)
+            setattr(report, BY_GOLDEN, True)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -143,7 +143,7 @@ class RepeatedFailures:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, object, object]:
         failed = terminalreporter.stats.get("failed", [])
-        kept = [each for each in failed if not (each.nodeid in self._tests and hasattr(each, _BY_GOLDEN))]
+        kept = [each for each in failed if not (each.nodeid in self._tests and hasattr(each, BY_GOLDEN))]
         terminalreporter.stats["failed"] = kept
         try:
             return (yield)

@@ -6,7 +6,7 @@ import ast
 import json
 import os
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +22,9 @@ from pytest_workrail.golden.document import story_value
 from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.golden_records import GoldenStatus
 from pytest_workrail.golden.pending import PendingChanges, pending_data
-from pytest_workrail.golden.plugin import goldens_of
-from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome
+from pytest_workrail.golden.plugin import BY_GOLDEN, goldens_of
+from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome, Outcomes
+from pytest_workrail.scenarios.drivers import ScenarioFailure
 from workrail_lint.base.files import output_root, read_bytes, walk, write_atomically
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import json_text, neutral
@@ -200,11 +201,70 @@ class Combination:
         return True
 
 
+# What reports carry from a worker of xdist to the controller.
+_RUNS_WORKFLOW = "workrail_test"
+_FAULT = "workrail_fault"
+_STATES = {
+    ItemOutcome.PASSED: "passed",
+    ItemOutcome.XFAILED: "passed",
+    ItemOutcome.SKIPPED: "skipped",
+    ItemOutcome.FAILED: "failed",
+    ItemOutcome.XPASSED: "failed",
+}
+
+
+class TestOutcomes:
+    """How every test about a workflow ended, from the reports of pytest."""
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self._endings = Outcomes()
+        self._open: dict[str, dict[str, Any]] = {}
+        self._tries: dict[str, int] = {}
+        self.by_test: dict[str, dict[str, Any]] = {}
+
+    def add(self, report: pytest.TestReport) -> None:
+        test = report.nodeid
+        if report.when == "setup":
+            self._open[test] = {"test": test, "state": "", "seconds": 0.0}
+            self._tries[test] = self._tries.get(test, 0) + 1
+        outcome = self._open.setdefault(test, {"test": test, "state": "", "seconds": 0.0})
+        outcome["seconds"] += report.duration
+        if report.outcome != "passed" and "message" not in outcome:
+            outcome |= _failure(report)
+        ending = self._endings.add(report)
+        if ending is None:
+            return
+        outcome = self._open.pop(test)
+        state = _STATES.get(ending, "error")
+        if state == "failed" and outcome.pop("byGolden", False):
+            state = "changed"
+        if state == "passed" and self._tries[test] > 1:
+            state = "flaky"
+        self.by_test[test] = {**outcome, "state": state, "seconds": round(outcome["seconds"], 3)}
+
+
+def _failure(report: pytest.TestReport) -> dict[str, Any]:
+    """Return why a test did not pass: the first line, and where in which file."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        found = {"message": crash.message.partition("\n")[0], "file": crash.path, "line": crash.lineno}
+    elif isinstance(report.longrepr, tuple):  # skipped
+        found = {"message": str(report.longrepr[2])}
+    else:
+        found = {"message": str(report.longrepr).partition("\n")[0]}
+    if hasattr(report, BY_GOLDEN):
+        found["byGolden"] = True
+    return {**found, **getattr(report, _FAULT, {})}
+
+
 class RunSession:
     """Collects runs. Under xdist every worker has one, and the controller merges them."""
 
     def __init__(self) -> None:
         self._runs: dict[str, list[dict[str, Any]]] = {}
+        self.outcomes = TestOutcomes()
 
     def record(self, test: str, transcript: Transcript) -> None:
         """A run that a test made."""
@@ -220,10 +280,14 @@ class RunSession:
         """Take in what a worker saw."""
         self._runs.update(json.loads(state))
 
-    def document(self) -> str:
-        """All runs by test. Each call says which branch it is on, which call it continues, and in which round."""
+    def document(self, root: Path) -> str:
+        """All runs by test, and how each test ended.
+
+        Each call says which branch it is on, which call it continues, and in which round.
+        """
         runs = [_with_places(run) for test in sorted(self._runs) for run in self._runs[test]]
-        return json_text({"version": 1, "runs": runs})
+        tests = [_with_excerpt(outcome, root) for _, outcome in sorted(self.outcomes.by_test.items())]
+        return json_text({"version": 1, "runs": runs, "tests": tests})
 
 
 def _with_places(run: dict[str, Any]) -> dict[str, Any]:
@@ -233,6 +297,24 @@ def _with_places(run: dict[str, Any]) -> dict[str, Any]:
     return {**run, "transcript": [{**call, **place} for call, place in zip(run["transcript"], places, strict=True)]}
 
 
+_LINES_AROUND = 2
+
+
+def _with_excerpt(outcome: dict[str, Any], root: Path) -> dict[str, Any]:
+    """Return an outcome with the lines around the one that failed, and its file as the project names it."""
+    file, line = outcome.get("file"), outcome.get("line")
+    if not isinstance(file, str) or not isinstance(line, int):
+        return outcome
+    path = root / file
+    try:
+        named = {"file": path.relative_to(root).as_posix()}
+        lines = read_bytes(os.fspath(path)).decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):  # elsewhere, or gone
+        return {name: value for name, value in outcome.items() if name not in ("file", "line")}
+    first = max(1, line - _LINES_AROUND)
+    return {**outcome, **named, "excerpt": {"first": first, "lines": lines[first - 1 : line + _LINES_AROUND]}}
+
+
 class RunsPlugin:
     """Connects the collected runs to the hooks."""
 
@@ -240,6 +322,22 @@ class RunsPlugin:
         self._config = config
         self.session = RunSession()
         self._failure = ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Say in a report what in the scenario did not hold: the controller of xdist sees reports only."""
+        report = yield
+        if "workrail" in item.keywords or "workrail" in getattr(item, "fixturenames", ()):
+            setattr(report, _RUNS_WORKFLOW, True)
+        if call.excinfo is not None and isinstance(call.excinfo.value, ScenarioFailure):
+            setattr(report, _FAULT, call.excinfo.value.first())
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, _RUNS_WORKFLOW):
+            self.session.outcomes.add(report)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -257,7 +355,9 @@ class RunsPlugin:
             return
         try:
             path = self._config.invocation_params.dir / target
-            write_atomically(str(path), self.session.document().encode(), output_root(str(path.parent)))
+            write_atomically(
+                str(path), self.session.document(self._config.rootpath).encode(), output_root(str(path.parent))
+            )
         except OSError as problem:
             self._failure = f"FAIL: --workrail-runs-json: {target} can't be written: {problem.strerror}"
             if session.exitstatus == pytest.ExitCode.OK:
@@ -296,7 +396,7 @@ class StudioPage:
             given["--coverage"] = document(coverage.session.tally)
         runs = self._config.pluginmanager.get_plugin("workrail-runs")
         if isinstance(runs, RunsPlugin):
-            given["--runs"] = runs.session.document()
+            given["--runs"] = runs.session.document(self._config.rootpath)
         with TemporaryDirectory() as folder:
             arguments = [root, "--goldens", root, "--output", str(target)]
             for option, text in given.items():

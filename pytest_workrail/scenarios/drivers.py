@@ -83,6 +83,13 @@ class Fault(NamedTuple):
     message: str
     pointer: str
     place: Place | None = None
+    expected: str = ""
+    found: str = ""
+
+
+def differs(noun: str, expected: str, found: str, pointer: str, more: str = "") -> Fault:
+    """Return the fault of a value that is not the expected one."""
+    return Fault(f"{noun}: expected {expected}, found {found}{more}", pointer, None, expected, found)
 
 
 def fault_of(finding: Finding, document: JsonDocument) -> Fault:
@@ -117,6 +124,13 @@ class ScenarioFailure(ExpectationFailure):
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def first(self) -> dict[str, Any]:
+        """Return the first fault as JSON: its message and place, and what was expected and found there."""
+        fault = self.faults[0]
+        values = {name: value for name, value in (("expected", fault.expected), ("found", fault.found)) if value}
+        place = {"file": self.file, "line": self._place(fault).line, "pointer": fault.pointer}
+        return {"message": fault.message, **place, **values}
 
     def reason(self) -> tuple[str, tuple[str, int]]:
         """Return the first fault, and the line of the file it is in."""
@@ -217,7 +231,7 @@ def status_faults(actual: str, expected: str | None, default: str, pointer: str)
     wanted = default if expected is None else expected
     if actual != wanted:
         says = "" if expected is not None else " (the default)"
-        yield Fault(f"status: expected {wanted}{says}, found {actual}", pointer)
+        yield differs("status", f"{wanted}{says}", actual, pointer)
 
 
 def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None:
@@ -236,8 +250,7 @@ def member_faults(
         is_part = member in _PARTS
         if (value not in str(actual_value)) if is_part else actual_value != value:
             part = "a string that contains " if is_part else ""
-            message = f"{member}: expected {part}{describe(value)}, found {describe(actual_value)}"
-            yield Fault(message, child(pointer, member))
+            yield differs(member, f"{part}{describe(value)}", describe(actual_value), child(pointer, member))
 
 
 class PlayedScenario(NamedTuple):

@@ -50,6 +50,7 @@ from pytest_workrail.scenarios.drivers import (
     PlayedScenario,
     ScenarioDocument,
     ScenarioFailure,
+    differs,
     errors,
     first_difference,
     member_faults,
@@ -139,7 +140,7 @@ def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, noun: 
     expected = wanted[at] if at < len(wanted) else "none"
     value = actual[at] if at < len(actual) else "none"
     place = child(pointer, at) if at < len(wanted) else pointer
-    yield Fault(f"{noun} {at + 1}: expected {expected}, found {value}; all {noun}s: {_listed(actual)}", place)
+    yield differs(f"{noun} {at + 1}", expected, value, place, f"; all {noun}s: {_listed(actual)}")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -183,10 +184,7 @@ def _outputs(expected: Mapping[str, Any], run: Run) -> Iterator[Fault]:
             want: Json = wanted[member]
             have = actual.get(member, [] if member == "artifacts" else None)
             if not js.deep_equal(want, have):
-                yield Fault(
-                    f"{member} of step {step}: expected {_excerpt(want)}, found {_excerpt(have)}",
-                    child(pointer, member),
-                )
+                yield differs(f"{member} of step {step}", _excerpt(want), _excerpt(have), child(pointer, member))
 
 
 def _context(expected: Mapping[str, Json], run: Run) -> Iterator[Fault]:
@@ -194,7 +192,7 @@ def _context(expected: Mapping[str, Json], run: Run) -> Iterator[Fault]:
         actual = run.context.get(name)
         if not js.deep_equal(value, actual):
             text = "no value" if name not in run.context else _excerpt(actual)
-            yield Fault(f"variable {name}: expected {_excerpt(value)}, found {text}", child("/expect/context", name))
+            yield differs(f"variable {name}", _excerpt(value), text, child("/expect/context", name))
 
 
 def _error(code: str, run: Run) -> Iterator[Fault]:
@@ -202,7 +200,7 @@ def _error(code: str, run: Run) -> Iterator[Fault]:
     if not last.is_error:
         yield Fault(f"error: expected {code}, but the run did not end with an error", "/expect/error")
     elif last.response["code"] != code:
-        yield Fault(f"error: expected {code}, found {last.response['code']}", "/expect/error")
+        yield differs("error", code, str(last.response["code"]), "/expect/error")
 
 
 def turn_expectation(expected: Mapping[str, Any]) -> Expectation:

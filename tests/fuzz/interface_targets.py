@@ -26,7 +26,7 @@ from workrail_lint.systems.schemas import schema_walk
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling
-from workrail_lint.systems.workrail.graph import drawing_data, render
+from workrail_lint.systems.workrail.graph.forms import drawing_data, render
 from workrail_lint.systems.workrail.settings import Settings
 
 _TEXT = json.dumps(SAMPLE).encode()

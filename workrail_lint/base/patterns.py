@@ -47,3 +47,11 @@ class Pattern:
 
     def split(self, text: str) -> list[str]:
         return self.compiled.split(text)
+
+
+def folded(text: str) -> str:
+    """A text in lower case, with the letters that a pattern takes for one another."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered
+    return lowered.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")

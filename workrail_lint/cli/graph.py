@@ -17,7 +17,7 @@ from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.analysis.output import analysis_data
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
-from workrail_lint.systems.workrail.graph import drawing_data, render
+from workrail_lint.systems.workrail.graph.forms import drawing_data, render
 
 _FORMATS = ("mermaid", "dot", "svg", "html", "json")
 

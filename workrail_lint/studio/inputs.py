@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file, walk
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.studio.runs import run_data, session_runs
+from workrail_lint.studio.runs import run_data, session_runs, with_outcome
 
 # An object by its members (with `?`: may be missing or null), a list by its items, a text by a pattern, else types.
 Shape = dict[str, Any] | list[Any] | re.Pattern[str] | type | tuple[type, ...]
@@ -55,7 +55,16 @@ GOLDEN: Shape = {
     "fanIns?": [_MERGE],
     "events?": list,
 }
-RUNS: Shape = {"runs": list}  # each is looked at when it is drawn
+_EXCERPT: Shape = {"first": int, "lines": [str]}
+_OUTCOME: Shape = {
+    "test": str,
+    "state": re.compile("passed|failed|changed|error|skipped|flaky"),
+    "seconds": (int, float),
+    **dict.fromkeys(("message?", "file?", "pointer?", "expected?", "found?"), str),
+    "line?": int,
+    "excerpt?": _EXCERPT,
+}
+RUNS: Shape = {"runs": list, "tests?": [_OUTCOME]}  # each run is looked at when it is drawn
 
 
 def fits(value: Any, shape: Shape) -> bool:
@@ -173,6 +182,7 @@ def read_data(path: str, what: str, *members: str) -> Ok[Data] | Err[str]:
 def recorded_runs(report: Data) -> Iterator[Data]:
     """The runs that `pytest --workrail-runs-json` wrote down, each named after its test."""
     names: dict[str, int] = {}
+    outcomes = {each["test"]: each for each in report.get("tests", ())}
     for item in report.get("runs", ()):
         if not fits(item, GOLDEN):
             continue
@@ -182,7 +192,12 @@ def recorded_runs(report: Data) -> Iterator[Data]:
         names[test] = names.get(test, 0) + 1
         run = run_data(item, name if names[test] == 1 else f"{name} {names[test]}", path)
         if run is not None:
-            yield {**run, "test": test}
+            run = {**run, "test": test}
+            yield with_outcome(run, outcomes[test]) if test in outcomes else run
+    for test in sorted(outcomes.keys() - names.keys()):
+        path, _, inside = test.partition("::")
+        bare = {"name": inside or os.path.basename(path), "path": path, "kind": "test", "test": test, "turns": []}
+        yield with_outcome({**bare, "status": None, "blocked": 0}, outcomes[test])
 
 
 def without_known(goldens: Iterable[Data], runs: Sequence[Data]) -> Iterator[Data]:

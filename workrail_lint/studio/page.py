@@ -16,7 +16,7 @@ from workrail_lint.studio.page_data import PackedWorkflows
 
 _WEB = os.path.join(os.path.dirname(__file__), "web")
 # In the order in which they need each other.
-MODULES = ("dom", "words", "store", "layers", "graph", "panel", "front", "runs", "goldens", "catalog", "app")
+MODULES = ("dom", "words", "store", "layers", "graph", "panel", "runs", "front", "goldens", "catalog", "app")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 # Comments and indentation are for those who read the sources; the page has no use for them.
 _COMMENT = re.compile(r"/\*\*[\s\S]*?\*/ ?|^ *//.*\n", re.MULTILINE)

@@ -48,6 +48,35 @@ def _workflow_run(golden: Data, name: str, path: str) -> Data:
     }
 
 
+def with_outcome(run: Data, outcome: Data) -> Data:
+    """A run with how its test ended, and the moment at which a failure shows."""
+    failed = outcome["state"] in ("failed", "changed", "error")
+    moment = _moment(run.get("turns") or [], str(outcome.get("pointer", ""))) if failed else None
+    return {**run, "outcome": {**{name: outcome[name] for name in _OUTCOME if name in outcome}, "moment": moment}}
+
+
+_OUTCOME = ("state", "seconds", "message", "file", "line", "pointer", "expected", "found", "excerpt")
+_STEP = re.compile(r"/expect/steps/([0-9]{1,6})")
+
+
+def _moment(turns: list[Data], pointer: str) -> int | None:
+    """Return the moment a fault is about: where the step was given that is not the expected one, else the last."""
+    if not turns:
+        return None
+    match = _STEP.fullmatch(pointer)
+    if match is None:
+        return len(turns) - 1
+    tip, path = _tip(turns), []
+    at: int | None = tip
+    while at is not None:
+        turn = turns[at]
+        at = turn.get("parent")
+        if at is not None and turn["kind"] not in ("error", "blocked") and "answered" in turn:
+            path.append(at)
+    given = path[::-1]
+    return given[int(match[1])] if int(match[1]) < len(given) else tip
+
+
 def _tip(turns: list[Data]) -> int:
     """Where the preferred path ends: the last turn that went on from another one."""
     moved = [number for number, turn in enumerate(turns) if "parent" in turn and turn["kind"] != "error"]

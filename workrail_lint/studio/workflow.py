@@ -11,7 +11,7 @@ from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
-from workrail_lint.systems.workrail.graph import drawing_data
+from workrail_lint.systems.workrail.graph.forms import drawing_data
 from workrail_lint.systems.workrail.graph.texts import condition_text, needs_person, notes
 from workrail_lint.systems.workrail.model.ir import (
     DelegatingStep,

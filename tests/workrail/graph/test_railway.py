@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workrail_lint import Ok, compile_workflow
 from workrail_lint.systems.workrail.analysis.analysis import analyse
-from workrail_lint.systems.workrail.graph import drawing_data
+from workrail_lint.systems.workrail.graph.forms import drawing_data
 from workrail_lint.systems.workrail.graph.railway import layout
 from workrail_lint.systems.workrail.graph.tree import Branch, Card, Group, Switch, cards, structure
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, parallel, step, workflow

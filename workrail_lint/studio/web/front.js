@@ -3,8 +3,11 @@
 import { filtered, h, icon, link } from "./dom.js";
 import { thumbnail } from "./graph.js";
 import { mutationScore } from "./layers.js";
-import { addressOf, data, state } from "./store.js";
+import { isRed } from "./runs.js";
+import { addressOf, data, runAddress, runsOf, state } from "./store.js";
 import { age, counted, percent, size } from "./words.js";
+
+const MOST_FIRST = 6;
 
 /** @param {any} workflow @param {string} severity */
 function countOf(workflow, severity) {
@@ -23,6 +26,11 @@ const SORTS = new Map([
   ["committed", (workflow) => -(workflow.committed ?? 0)],
 ]);
 
+/** No coverage, or none of its goals was shown. @param {any} workflow */
+function isUntested(workflow) {
+  return !workflow.coverage || !workflow.coverage.total.covered;
+}
+
 /** @param {any} workflow */
 function promptBytes(workflow) {
   return workflow.steps.reduce((/** @type {number} */ sum, /** @type {any} */ step) => sum + step.bytes, 0);
@@ -32,7 +40,8 @@ function promptBytes(workflow) {
 const FILTERS = [
   ["all", "All", () => true],
   ["wrong", "Wrong", (workflow) => countOf(workflow, "error") + countOf(workflow, "warning") > 0],
-  ["untested", "Untested", (workflow) => !workflow.coverage],
+  ["failing", "Failing", (workflow) => runsOf(workflow).some(isRed)],
+  ["untested", "Untested", isUntested],
   ["changed", "Changed", (workflow) => Boolean(workflow.changes?.isNew || workflow.changes?.list.length)],
 ];
 
@@ -42,9 +51,11 @@ export function frontPage() {
   const sum = (/** @type {(workflow: any) => number} */ of) => all.reduce((/** @type {number} */ total, /** @type {any} */ workflow) => total + of(workflow), 0);
   const [shown, points] = [sum((workflow) => workflow.coverage?.total.covered ?? 0), sum((workflow) => workflow.coverage?.total.points ?? 0)];
   const pending = data.goldens?.groups.length ?? 0;
+  const failed = data.runs.filter(isRed);
   const facts = [[String(all.length), all.length === 1 ? "workflow" : "workflows"],
     [["error", "warning", "info"].map((severity) => sum((workflow) => countOf(workflow, severity))).join(" / "), "errors, warnings, infos"],
     covered.length ? [`${percent(shown, points)}%`, `${shown} of ${counted(points, "goal")} shown`] : ["–", "coverage: not run"],
+    failed.length ? [link("~runs", { class: "t-err" }, String(failed.length)), failed.length === 1 ? "failed test" : "failed tests"] : null,
     [String(data.runs.length), data.runs.length === 1 ? "recorded run" : "recorded runs"],
     data.goldens ? [String(pending), "golden changes to review"] : null,
     all.some((/** @type {any} */ workflow) => workflow.sessions) ? [String(sum((workflow) => workflow.sessions?.sessions ?? 0)), "sessions"] : null,
@@ -56,7 +67,19 @@ export function frontPage() {
     h("div", { class: "row tools" }, field,
       h("div", { class: "tabs", role: "group", "aria-label": "Show" }, FILTERS.map(([name, title]) =>
         h("button", { type: "button", "aria-pressed": String(state.only === name), "data-only": name }, title)))),
-    body);
+    lookAtFirst(failed), body);
+}
+
+/** What has to be mended before anything else: at most six lines. @param {any[]} failed */
+function lookAtFirst(failed) {
+  const broken = data.workflows.filter((/** @type {any} */ workflow) => !workflow.hash);
+  const lines = [...broken.map((/** @type {any} */ workflow) => [link(addressOf(workflow), {}, workflow.name), "does not compile"]),
+    ...failed.map((run) => [link(runAddress(run.key, run.outcome.moment ?? 0), {}, run.name), run.outcome.message ?? "failed"])];
+  if (!lines.length) return null;
+  const more = lines.length - MOST_FIRST;
+  return h("section", { class: "first", "aria-label": "Look at first" }, h("h2", { class: "chapter" }, "Look at first"),
+    h("ul", {}, lines.slice(0, MOST_FIRST).map(([name, why]) => h("li", {}, h("strong", { class: "t-err" }, "✗ "), name, h("span", { class: "note" }, ` ${why}`)))),
+    more > 0 ? h("p", { class: "note" }, `and ${more} more`) : null);
 }
 
 /** The columns that some workflow has something for: name, title, what stands in a cell. @type {[string, string, (workflow: any) => any][]} */

@@ -7,15 +7,54 @@ import { addressOf, data, runAddress, runs, state, workflows } from "./store.js"
 import { counted, json } from "./words.js";
 
 /** @type {Map<string, [string, string]>} */
-const KINDS = new Map([["workflow", ["Test runs", "what a scenario or a test played against the engine"]], ["session", ["Sessions", "what real agents did"]],
+const KINDS = new Map([["test", ["Tests without a run", "they ended before the engine was called"]], ["workflow", ["Test runs", "what a scenario or a test played against the engine"]], ["session", ["Sessions", "what real agents did"]],
   ["team", ["Team sessions", "states, tasks, decisions and gates"]], ["blocks", ["Block runs", "lanes, merges and conflicts"]]]);
+
+// How a test ended: its sign, its word, its tone; the most urgent first.
+/** @type {Map<string, [string, string, string]>} */
+const STATES = new Map([["error", ["✗", "error", "error"]], ["failed", ["✗", "failed", "error"]], ["changed", ["~", "golden changed", "warning"]],
+  ["flaky", ["~", "flaky", "warning"]], ["passed", ["✓", "passed", "ok"]], ["skipped", ["−", "skipped", "muted"]]]);
+const URGENCY = [...STATES.keys()];
+
+/** @param {any} run */
+export function isRed(run) {
+  return run.outcome?.state === "failed" || run.outcome?.state === "error";
+}
+
+/** How the test of a run ended. @param {any} run */
+export function outcomeTag(run) {
+  const [sign, words, tone] = STATES.get(run.outcome?.state) ?? ["", "", ""];
+  return words ? h("span", { class: `tag c-${tone}` }, `${sign} ${words}`) : null;
+}
+
+/** Failed tests before changed goldens before the rest. @param {any[]} list */
+function byUrgency(list) {
+  const rank = (/** @type {any} */ run) => (run.outcome ? URGENCY.indexOf(run.outcome.state) : URGENCY.length);
+  return [...list].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Why a test failed, with the lines of its file. @param {any} run */
+function failureBox(run) {
+  const { outcome } = run;
+  if (!outcome || outcome.state === "passed") return null;
+  const tone = isRed(run) ? "error" : outcome.state === "skipped" ? "info" : "warning";
+  const place = outcome.file ? `${outcome.file}:${outcome.line}` : null;
+  const lines = outcome.excerpt?.lines.map((/** @type {string} */ text, /** @type {number} */ at) => {
+    const number = outcome.excerpt.first + at;
+    return h("div", { class: number === outcome.line ? "hit" : null }, h("span", { class: "note" }, String(number).padStart(5), "  "), text);
+  });
+  return h("div", { class: `finding f-${tone} failure` }, h("strong", {}, outcomeTag(run), outcome.moment === null || outcome.moment === undefined ? null : link(runAddress(run.key, outcome.moment), {}, ` at moment ${outcome.moment + 1}`)),
+    h("p", {}, outcome.message ?? ""),
+    outcome.expected ? h("dl", { class: "form" }, h("dt", {}, "expected"), h("dd", {}, h("strong", {}, outcome.expected)), h("dt", {}, "found"), h("dd", {}, h("strong", {}, outcome.found ?? ""))) : null,
+    lines ? h("pre", { class: "source" }, lines) : null, place ? h("p", { class: "note" }, h("code", {}, place)) : null);
+}
 
 export function runsPage() {
   const { field, body } = filtered("runs", state.filters, "Filter by name, workflow or end", () => {
     const words = (state.filters.get("runs") ?? "").toLowerCase();
-    const fits = data.runs.filter((/** @type {any} */ run) => `${run.name} ${run.workflow ?? run.mode ?? ""} ${run.status ?? ""} ${run.path}`.toLowerCase().includes(words));
+    const fits = data.runs.filter((/** @type {any} */ run) => `${run.name} ${run.workflow ?? run.mode ?? ""} ${run.status ?? ""} ${run.outcome?.state ?? ""} ${run.path}`.toLowerCase().includes(words));
     const groups = [...KINDS].map(([kind, [title, about]]) => [title, about, fits.filter((/** @type {any} */ run) => run.kind === kind)]).filter(([, , list]) => list.length);
-    return groups.length ? groups.map(([title, about, list]) => chapter(title, h("p", { class: "note about" }, about), runTable(list))) : h("p", { class: "empty" }, "No run fits.");
+    return groups.length ? groups.map(([title, about, list]) => chapter(title, h("p", { class: "note about" }, about), runTable(byUrgency(list)))) : h("p", { class: "empty" }, "No run fits.");
   });
   return h("main", { class: "page", id: "main" }, h("h1", {}, "Runs"),
     h("p", { class: "lead" }, "What was shown, what was answered, what was blocked. Open one to play it step by step."),
@@ -24,11 +63,13 @@ export function runsPage() {
 
 /** @param {any[]} list */
 function runTable(list) {
-  const heads = [["Run", ""], ["Of", ""], ["Turns", "number"], ["Blocked", "number"], ["Ends", ""]];
+  const tested = list.some((run) => run.outcome);
+  const heads = [...(tested ? [["Test", ""]] : []), ["Run", ""], ["Of", ""], ["Turns", "number"], ["Blocked", "number"], ["Ends", ""]];
   return h("table", { class: "workflows plain-table" }, h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))),
-    h("tbody", {}, list.map((run) => h("tr", {}, h("td", {}, link(runAddress(run.key), { class: "name" }, run.name), h("p", { class: "note" }, h("code", {}, run.path))),
-      h("td", {}, run.workflow ? workflowLink(run.workflow) : run.mode ? `${run.mode} team` : "blocks", run.stale ? h("p", { class: "note" }, "another version") : null), h("td", { class: "number", "data-title": "turns" }, String((run.turns ?? run.events ?? []).length)),
-      h("td", { class: "number", "data-title": "blocked" }, String(run.blocked)), h("td", {}, statusTag(run.status))))));
+    h("tbody", {}, list.map((run) => h("tr", {}, tested ? h("td", { class: "nowrap" }, outcomeTag(run)) : null, h("td", {}, link(runAddress(run.key, isRed(run) ? run.outcome.moment ?? 0 : 0), { class: "name" }, run.name), h("p", { class: "note" }, h("code", {}, run.path)),
+        run.outcome && run.outcome.state !== "passed" ? h("p", { class: "note" }, run.outcome.message ?? "") : null),
+      h("td", {}, run.workflow ? workflowLink(run.workflow) : run.kind === "test" ? "" : run.mode ? `${run.mode} team` : "blocks", run.stale ? h("p", { class: "note" }, "another version") : null), h("td", { class: "number", "data-title": "turns" }, String((run.turns ?? run.events ?? []).length)),
+      h("td", { class: "number", "data-title": "blocked" }, String(run.blocked)), h("td", {}, run.kind === "test" ? null : statusTag(run.status))))));
 }
 
 /** @param {string} ident */
@@ -81,7 +122,7 @@ function contextAt(run, moment) {
 /** @param {any} run */
 function storyPage(run) {
   const workflow = [...workflows.values()].find((item) => item.id === run.workflow);
-  if (!run.turns.length) return h("main", { class: "page", id: "main" }, h("h1", {}, run.name), h("p", { class: "empty" }, "Nothing happened in this run."));
+  if (!run.turns.length) return h("main", { class: "page", id: "main" }, h("h1", {}, run.name), failureBox(run), h("p", { class: "empty" }, "Nothing happened in this run."));
   const moment = Math.max(0, Math.min(state.moment, run.turns.length - 1));
   const turn = run.turns[moment];
   const [visits, rounds] = [new Map(), new Map()];
@@ -98,15 +139,18 @@ function storyPage(run) {
   };
   const diverged = run.turns.filter((/** @type {any} */ item) => item.divergences);
   const marks = new Map(diverged.map((/** @type {any} */ item) => [item.answered, { text: "diverged", tone: "warn" }]));
+  const failed = run.turns[run.outcome?.moment ?? -1];
+  if (failed?.step) marks.set(failed.step, isRed(run) ? { text: "✗ failed here", tone: "err" } : { text: "~ golden", tone: "warn" });
   const graph = workflow?.layout ? graphOf(workflow, { marks, labels: new Map(), legend: [] }, { visits, rounds, current: turn.step, href }) : h("p", { class: "empty" }, "The workflow of this run is not in this project.");
   const title = turn.title ?? workflow?.stepById.get(turn.step)?.title ?? (turn.kind === "complete" ? "The run is complete" : turn.kind === "error" ? "The engine refused the call" : turn.kind === "gate" ? "The run waits for a person" : turn.step ?? turn.tool);
   return h("main", { class: "split", id: "main" },
     h("header", { class: "view-head" }, h("div", {}, h("h1", {}, run.name), h("p", { class: "note" }, run.kind === "session" ? "session of " : null, workflow ? link(addressOf(workflow), {}, workflow.name) : run.workflow ?? "", [run.mode, run.profile ? `profile ${run.profile}` : null, run.goal].filter(Boolean).map((part) => ` · ${part}`),
       run.stale ? h("strong", { class: "t-warn" }, " · recorded with another version of this workflow") : "")),
-    h("div", {}, statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, run.gaps.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(run.gaps.length, "follow-up")) : null,
+    h("div", {}, outcomeTag(run), statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, run.gaps.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(run.gaps.length, "follow-up")) : null,
       diverged.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(diverged.length, "divergence")) : null)),
     h("div", { class: `left${run.stale ? " stale" : ""}` }, graph, player(run, moment)),
     h("aside", { class: "panel", "aria-label": "Moment" }, h("div", { class: "panel-body" },
+      failureBox(run),
       h("p", { class: "eyebrow" }, `moment ${moment + 1} of ${run.turns.length}`, turn.round && rounds.has(workflow?.stepById.get(turn.step)?.loop) ? [" · ", icon("loop"), ` round ${turn.round} of at most ${workflow.stepById.get(workflow.stepById.get(turn.step).loop)?.rounds}`] : null, turn.branch ? ` · branch ${turn.branch + 1}` : null),
       h("h2", { tabindex: -1, id: "step-title" }, title),
       answerBox(turn),
@@ -149,7 +193,7 @@ function player(run, moment) {
   const row = (/** @type {number[]} */ moments, /** @type {string} */ name, /** @type {string} */ kind) => h("ol", { class: `moments ${kind}`, "aria-label": name }, moments.map((at) => {
     const turn = run.turns[at];
     const title = turn.title ?? turn.step ?? turn.kind;
-    return h("li", { class: turn.round > 1 ? "again" : null }, link(runAddress(run.key, at), { class: `moment k-${turn.kind}${at === moment ? " current" : here.has(at) ? " past" : ""}`,
+    return h("li", { class: turn.round > 1 ? "again" : null }, link(runAddress(run.key, at), { class: `moment k-${turn.kind}${run.outcome?.moment === at ? (isRed(run) ? " failed" : " differs") : ""}${at === moment ? " current" : here.has(at) ? " past" : ""}`,
       "aria-label": `moment ${at + 1}: ${title}`, "aria-current": at === moment ? "true" : null, title }));
   }));
   const branches = [...rows].filter(([branch, moments]) => branch >= 0 && moments.length).map(([branch, moments]) => h("div", { class: "branch" }, h("span", { class: "note" }, `left at ${(run.turns[moments[0]].parent ?? 0) + 1}`), row(moments, `branch ${branch + 1}, left behind`, "other")));
@@ -162,7 +206,7 @@ function player(run, moment) {
 /** Both other kinds of runs have a page of chapters. @param {any} run @param {string} kind @param {string} about @param {...any} chapters */
 function chaptersPage(run, kind, about, ...chapters) {
   return h("main", { class: "page", id: "main" }, h("p", { class: "eyebrow" }, link("~runs", {}, "Runs"), ` › ${kind}`), h("h1", {}, run.name),
-    h("p", { class: "note" }, statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, ` ${about}`), blockersOf(run), ...chapters);
+    h("p", { class: "note" }, statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, ` ${about}`), failureBox(run), blockersOf(run), ...chapters);
 }
 
 /** @param {any} run */

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workrail_lint.base.patterns import Pattern
-from workrail_lint.systems.workrail.analysis.prose import folded
+from workrail_lint.base.patterns import Pattern, folded
 
 _PERSON = r"(?:user|human|person|operator|requester|customer|developer|stakeholders?|(?:product |workflow )?owner)"
 _THE = r"(?:the |your |a |an )?"

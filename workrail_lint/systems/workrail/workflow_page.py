@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
-from workrail_lint.systems.workrail.graph import render
 from workrail_lint.systems.workrail.graph.flowchart import times
+from workrail_lint.systems.workrail.graph.forms import render
 from workrail_lint.systems.workrail.graph.texts import clean, condition_text
 from workrail_lint.systems.workrail.model.ir import (
     BodyProgramStep,

@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.patterns import Pattern, folded
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
 from workrail_lint.systems.workrail.analysis.prose import (
     CONDITION,
     MAX_LINES,
     WINDOW,
-    folded,
     has_any,
     sentence_at,
     sentence_start,
@@ -111,7 +110,12 @@ _LABELS = ("123456789", "abcdefghi")
 _BEFORE_LABELS = Pattern(
     r"[\s:=]*(?:(?:to|as|is|be|one|of|exactly|either|these|the|following|values?|follows|accordingly|from)[\s:,]+){0,5}\(?"
 )
+_CASES = ("if", "when", "unless", "once", "after", "otherwise", "else", "for")
 _CASE = Pattern(r"\W*(?:\d+[.)]\s*)?(?:if|when|whenever|unless|once|after|otherwise|else|for)\b")
+_CHANGES = (
+    *("update", "raise", "grade", "lower", "adjust", "change", "bump", "escalate", "promote", "demote", "increase"),
+    *("reduce", "move", "revise", "reclassify", "re-classify", "reset", "re-set", "switch"),
+)
 _CHANGE = Pattern(
     r"\b(?:update|raise|upgrade|downgrade|lower|adjust|change|bump|escalate|promote|demote|increase|reduce|move|revise|"
     r"re-?classify|re-?set|switch)\b"
@@ -195,7 +199,9 @@ def _is_partial(text: str, start: int, lead: str) -> bool:
         return False
     line = text[max(text.rfind("\n", 0, start) + 1, start - WINDOW) : start]
     words = folded(line[sentence_start(line) :])
-    return _CASE.match(words) is not None or (_CHANGE.search(words) is not None and not _FIRST.search(words))
+    if _has(words, _CASES) and _CASE.match(words):
+        return True
+    return _has(words, _CHANGES) and _CHANGE.search(words) is not None and not _FIRST.search(words)
 
 
 def _statement(rest: str, at: int, lead: str) -> Statement | None:

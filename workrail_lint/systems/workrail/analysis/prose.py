@@ -10,7 +10,7 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.patterns import Pattern, folded
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import LISTED, MENTIONED, STATED
 
 WINDOW = 400  # characters of a clause
@@ -105,14 +105,6 @@ class Reading(NamedTuple):
 def is_plain_word(name: str) -> bool:
     """Return whether a name could as well be an English word: it has neither an inner capital nor an underscore."""
     return "_" not in name and name[1:].lower() == name[1:]
-
-
-def folded(text: str) -> str:
-    """A text in lower case, with the letters that a pattern takes for one another."""
-    lowered = text.lower()
-    if lowered.isascii():
-        return lowered
-    return lowered.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
 
 
 def has_any(text: str, words: tuple[str, ...]) -> bool:
@@ -286,7 +278,9 @@ def _verb_strength(clause: str, most: int) -> str | None:
     if last == len(clause_words) - 1 and clause.rstrip(_BETWEEN).lower().endswith(clause_words[last]):
         return strength  # nothing is between the two
     verb = next(islice(_WORD.finditer(clause), last, None))
-    gap = _NAME_LIKE.sub("@", clause[verb.end() :])
+    gap = clause[verb.end() :]
+    if not gap.islower() or "`" in gap or "_" in gap:
+        gap = _NAME_LIKE.sub("@", gap)
     if has_any(gap, _PREPOSITIONS) and _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from html import escape
 
 from workrail_lint.systems.workrail.graph.flowchart import times
 from workrail_lint.systems.workrail.graph.railway import (
@@ -17,7 +18,7 @@ from workrail_lint.systems.workrail.graph.railway import (
     Point,
     Rail,
 )
-from workrail_lint.systems.workrail.graph.texts import Note, fitted, markup, notes, pixels
+from workrail_lint.systems.workrail.graph.texts import Note, clean, fitted, notes, pixels
 
 _RADIUS = 9
 _STYLE = (
@@ -44,6 +45,11 @@ _ICONS = {
     "assessment": "M1 11a6 6 0 0 1 12 0zM7 11l3-4",
     "fragments": "M1 4h12M1 7h7M1 10h12",
 }
+
+
+def markup(text: str) -> str:
+    """Text for HTML and SVG. What can't be printed is left out: XML forbids most of it."""
+    return escape(clean(text))
 
 
 def svg(drawing: Layout, name: str) -> str:

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from html import escape
 from typing import Any, NamedTuple
 
 from workrail_lint.systems.workrail.condition_logic import comparisons
@@ -27,11 +26,6 @@ Width = Callable[[str], int]
 def clean(text: str) -> str:
     """One line without anything that moves a cursor."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def markup(text: str) -> str:
-    """Text for HTML and SVG. What can't be printed is left out: XML forbids most of it."""
-    return escape(clean(text))
 
 
 def columns(text: str) -> int:

@@ -17,6 +17,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, read_domain
+from workrail_lint.systems.workrail.analysis.prose import folded, has_any
 from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
@@ -326,6 +327,7 @@ class CounterNotInitialized(AnalysisRule):
         yield Example(bad=stopping("Start the job."), good=stopping("Start the job. Set `attempts` to 0."))
 
 
+_OUTCOMES = ("result", "outcome", "status", "state", "verdict", "decision", "grade")
 _OUTCOME = Pattern(
     r"\b(?:result|outcome|status|state|verdict|decision|grade)s?\b(?=[\s`'\"*]{0,3}(?:is|are|be|must be|:|=|\("
     r"|as)\b|[:=(])",
@@ -333,11 +335,15 @@ _OUTCOME = Pattern(
 )
 
 
+_SAYS = ("is", "are", "may be", "can be", "must be")
+
+
 @lru_cache(maxsize=64)
-def _noun(name: str) -> Pattern:
-    """Return a pattern for the last word of a name where a sentence says what it is: "the risk is low, mid or high"."""
+def _noun(name: str) -> tuple[tuple[str, ...], Pattern]:
+    """Return the words and a pattern for the last word of a name, as in "the risk is low, mid or high"."""
     word = re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1]
-    return Pattern(rf"(?<![`\w]){re.escape(word)}(?=\s(?:is|are|may be|can be|must be)\s)", re.IGNORECASE)
+    words = tuple(f"{folded(word)} {verb} " for verb in _SAYS)
+    return words, Pattern(rf"(?<![`\w]){re.escape(word)}(?=\s(?:{'|'.join(_SAYS)})\s)", re.IGNORECASE)
 
 
 class StateAsBoolean(WorkflowRule):
@@ -361,7 +367,9 @@ class StateAsBoolean(WorkflowRule):
                 continue
             if domain.kind == BOOLEAN:
                 outcomes = next(filter(None, map(self._outcomes, analysis.setters(name))), None)
-                meant = next(filter(None, (self._outcomes(each, _noun(name)) for each in analysis.setters(name))), None)
+                meant = next(
+                    filter(None, (self._outcomes(each, *_noun(name)) for each in analysis.setters(name))), None
+                )
                 if meant is not None or outcomes is not None:
                     values = ", ".join(map(str, (meant or outcomes or ())[:5]))
                     report(
@@ -382,8 +390,12 @@ class StateAsBoolean(WorkflowRule):
                 )
 
     @staticmethod
-    def _outcomes(definition: Definition, noun: Pattern = _OUTCOME) -> tuple[Any, ...] | None:
-        """Return three or more outcomes that the text of a definition lists for a noun."""
+    def _outcomes(
+        definition: Definition, words: tuple[str, ...] = _OUTCOMES, noun: Pattern = _OUTCOME
+    ) -> tuple[Any, ...] | None:
+        """Return three or more outcomes that the text of a definition lists for a noun, one of whose words it has."""
+        if not has_any(" ".join(definition.text.split()), words):
+            return None
         for match in noun.finditer(definition.text):
             statement = read_domain(definition.text, match.start(), match.end(), lambda: None)
             if statement is not None and statement.closed and len(statement.values) > 2:

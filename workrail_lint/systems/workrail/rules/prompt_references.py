@@ -187,6 +187,8 @@ class StepReferenceUnknown(WorkflowRule):
     @staticmethod
     def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
         """Yield what a text about the workflow says of the number of a step, if that step has another one."""
+        if not any(map(str.isdecimal, text)):
+            return
         titles = [(index, plain_title(step.title)) for index, step in enumerate(workflow.steps, 1)]
         for match in _NUMBER_AND_TITLE.finditer(text):
             kind, number, words_after = match[1].lower(), match[2], match[3].lower()

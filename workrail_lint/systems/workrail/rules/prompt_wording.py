@@ -67,7 +67,6 @@ _HEDGE = Search(
         "if you feel",
         "if you have time",
         "might be worth",
-        "try to",
         "whatever ",
         "would be ",
         "would probably be",
@@ -79,7 +78,12 @@ _HEDGE = Search(
     r"|(?<=\bit )would (?:probably |maybe |perhaps |also )?be (?:good|nice|great|helpful|useful|ideal) to \w+"
     r"|\byou (?:could|might) (?:maybe |perhaps |possibly |also )*(?:try|want to|consider|think about|like to)\b"
     r"|\bfeel free to (?:skip|ignore|omit|leave)\b|\bif you (?:feel like|have time)\b"
-    r"|\bit might be worth (?:\w+ing)\b|\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b",
+    r"|\bit might be worth (?:\w+ing)\b",
+)
+_IF_POSSIBLE = Search(
+    (" if possible", " if you can", " if time permits"),
+    r"\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b",
+    before=96,
 )
 
 
@@ -94,7 +98,7 @@ class PromptLazyWording(WorkflowRule):
         "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
         "prevents it. `Maybe you could` leaves everything open, which is a warning."
     )
-    words = (IN_PROMPTS, *_LAZY.words, *_HEDGE.words)
+    words = (IN_PROMPTS, *_LAZY.words, *_HEDGE.words, *_IF_POSSIBLE.words)
     bad = ({"prompt": "Do a light scan of the module."}, {"prompt": "Perhaps you might want to run the linter."})
     good = (
         {"prompt": "Do a light scan of the module that names at least every public function."},
@@ -117,7 +121,8 @@ class PromptLazyWording(WorkflowRule):
                 f"{label(hits[0].step)}: {phrases} lets the agent do next to nothing; say what it must do at least",
             )
         seen: set[str] = set()
-        for phrase in delivered(workflow).phrases(_HEDGE):
+        texts = delivered(workflow)
+        for phrase in (*texts.phrases(_HEDGE), *texts.phrases(_IF_POSSIBLE)):
             if phrase.pointer not in seen and not phrase.is_negated:
                 seen.add(phrase.pointer)
                 report(
