@@ -156,6 +156,9 @@ CHOICES: dict[str, ChoiceFacts] = {
     "instructions_so_far": ChoiceFacts(
         "looking at a node again", "shows notes", "shows notes and the instructions of the steps so far"
     ),
+    "unknown_members": ChoiceFacts(
+        "unknown member of a start, a list or an inspection", "passed over, with a remark", "refused"
+    ),
 }
 
 

@@ -204,14 +204,16 @@ def test_coverage_counts_runs_of_both_kinds(project: Project) -> None:
 
 
 def test_a_scenario_under_both_profiles(project: Project) -> None:
+    project.scenario("plain")
     project.scenario("both", agent={"kind": "auto", "turns": [{"step": "read-change", "does": "missing_notes"}]})
     project.write(
         "test_both.py",
         """
 def test_both(workrail):
+    assert workrail.compare("scenarios/plain.scenario.json").agree
     both = workrail.compare("scenarios/both.scenario.json")
-    assert both.agree
-    assert both.locked.blockers == ("MISSING_REQUIRED_NOTES",)
+    assert not both.agree  # `locked` has the failed validation on record
+    assert both.locked.blockers == both.reference.blockers == ("MISSING_REQUIRED_NOTES",)
 """,
     )
     project.run("test_both.py").assert_outcomes(passed=1)
