@@ -232,7 +232,7 @@ def test_until_inverts_conditions_but_not_artifacts() -> None:
     ready = while_condition("poll", {"var": "ready"}, step("ask"), kind="until", derived="legacy")
     run = Run(workflow(ready))
     assert run.at == ("ask", "poll@0")
-    assert run.trace[0] == "Evaluated legacy condition for loop 'poll' at iteration 0: continue."
+    assert run.trace[0] == "Evaluated context condition for loop 'poll' at iteration 0: continue."
     assert run.advance(ready=True).is_complete
     decided = Run(workflow(while_artifact("poll", step("ask"), kind="until")))
     assert decided.advance(GO).step.loop_path == (LoopPosition("poll", 1),)

@@ -17,6 +17,7 @@ from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.toml_places import keys_of
 from workrail_lint.documents.toml_reader import MAX_KEY_PARTS, read_toml
 from workrail_lint.documents.yaml_reader import read_yaml
+from workrail_lint.project.config import MAX_ENTRIES
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 pytestmark = pytest.mark.promise(
@@ -91,6 +92,22 @@ def test_what_is_parsed_costs_as_much_as_it_is_long(text: Callable[[int], str]) 
 
     cost(4)
     assert cost(160) < 4**1.2 * cost(40)
+
+
+@pytest.mark.parametrize("key", ["exclude", "per-file-ignores"])
+def test_lists_of_patterns_have_an_end(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each file is held against each pattern: 20,000 patterns took three seconds a file."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
+    for count, code in ((MAX_ENTRIES, 0), (MAX_ENTRIES + 1, 2)):
+        names = [f"x{number}*" for number in range(count)]
+        tables = [f'"{name}" = ["LC"]' for name in names]
+        value = json.dumps(names) if key == "exclude" else f"{{{', '.join(tables)}}}"
+        Path("workrail-lint.toml").write_text(f"{key} = {value}\n")
+        assert main(["check", "--no-cache", "a.json"]) == code
+    assert f"'{key}' has more than 1,000 entries" in capsys.readouterr().err
 
 
 def test_numbers_of_documents_have_no_length() -> None:

@@ -21,6 +21,7 @@ OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
 TABLE = "workrail-lint"
 _MAX_BYTES = 1_000_000
+MAX_ENTRIES = 1_000  # of a list or table: each file is held against each pattern
 # Key to the type of its value: "list", "str", "bool", or a table of such.
 KEYS: dict[str, str] = {
     "select": "list",
@@ -216,6 +217,8 @@ def _problem(key: str, value: object, keys: dict[str, Setting]) -> str | None:
         return f"unknown key {key!r}{hint}"
     if not _has_kind(kind, value):
         return f"{key!r} must be a {kind}" if kind != "str" else f"{key!r} must be a string"
+    if isinstance(value, list | dict) and len(value) > MAX_ENTRIES:
+        return f"{key!r} has more than {MAX_ENTRIES:,} entries"
     if setting is None:
         return None
     problem = setting.problem_with(value)

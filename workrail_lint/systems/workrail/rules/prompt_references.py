@@ -14,6 +14,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.prose import has_any
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
@@ -106,6 +107,7 @@ _NUMBER_AND_TITLE = Pattern(
 )
 _NUMBER_NAMES = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES, 2)}
+_WORKFLOWS = ("workflow", "process")
 # "a workflow of seven steps", "this 5-step workflow".
 _COUNT_OF_STEPS = Pattern(
     rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:steps|phases)\b"
@@ -168,7 +170,7 @@ class StepReferenceUnknown(WorkflowRule):
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
         for text in workflow.top_texts:
             if text.field in ("about", "description"):
-                count = _COUNT_OF_STEPS.search(text.text)
+                count = _COUNT_OF_STEPS.search(text.text) if has_any(text.text, _WORKFLOWS) else None
                 if count is not None and not self._has_so_many(count, workflow):
                     report(
                         text.pointer,
