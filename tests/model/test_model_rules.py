@@ -22,8 +22,8 @@ from pytest_workrail.engine.model.lenient import UnknownEvent, read_any_event, w
 from pytest_workrail.engine.model.reasons import HEADINGS, REASONS, Reason, RetryableReason, TerminalReason
 from pytest_workrail.engine.model.snapshot import BlockedState, RetryableBlock, TerminalBlock, read_snapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 
 sys.path.append(str(Path(__file__).parents[1] / "events"))
 from event_samples import ATTEMPT, DATA, sample  # type: ignore[import-not-found]
