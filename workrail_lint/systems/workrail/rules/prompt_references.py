@@ -87,12 +87,21 @@ _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 # Without marks: "the collect-facts step". Most such words are no ids.
 _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b", before=70)
-# "the notes of collect-facts", "step collect-facts", "the numbers from phase-1-look".
-_STEP_OF = Search(
-    (" of ", " from ", " in ", "step "),
-    r"\b(?:(?:notes?|outputs?|results?|findings?|answers?|numbers?|list|table|report) (?:of|from|in)"
-    r"|(?:from|of|in|see|by) (?=`?phase-)|step) `?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)",
-    before=16,
+# "the notes of collect-facts", "see phase-1-look", "step collect-facts". Their words are frequent, so each pattern
+# begins with its word and looks back.
+_BARE_ID = r"`?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)"
+_RESULTS = "note notes output outputs result results finding findings answer answers number numbers list table report"
+
+
+def _after(words: str) -> str:
+    """Return a pattern that matches behind one of some words."""
+    return "(?:" + "|".join([rf"(?<=\b{word})" for word in words.split()]) + ")"
+
+
+_STEPS_OF = (
+    Search((" of ", " from ", " in "), rf"{_after(_RESULTS)} \w+ {_BARE_ID}"),
+    Search((" phase-", " `phase-"), f"{_after('from of in see by')} {_BARE_ID}"),
+    Search(("step ",), rf"(?<!\w)step {_BARE_ID}"),
 )
 # "Use the verdict from the next step."
 _LATER = Search(
@@ -226,11 +235,12 @@ class StepReferenceUnknown(WorkflowRule):
         for phrase in texts.phrases(_LATER):
             yield phrase, phrase.words, f"{excerpt(phrase.words)} is not there yet, because that step runs later"
         known = known_step_ids(workflow)
-        for phrase in texts.phrases(_STEP_OF, in_code=True, wanted=lambda match: match[1] not in known):
-            ident = phrase.hit.match[1]
-            is_ours = self._is_stale(ident, workflow) or self._begins_like_id(ident, workflow)
-            if is_ours and (message := self._judge_id(ident, phrase, True, workflow)) is not None:
-                yield phrase, ident, message
+        for search in _STEPS_OF:
+            for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[1] not in known):
+                ident = phrase.hit.match[1]
+                is_ours = self._is_stale(ident, workflow) or self._begins_like_id(ident, workflow)
+                if is_ours and (message := self._judge_id(ident, phrase, True, workflow)) is not None:
+                    yield phrase, ident, message
         for kind, search in _PARTS.items():
             if texts.has(*search.words):
                 yield from self._unknown_parts(kind, search, workflow)
