@@ -110,6 +110,7 @@ _LATER = Search(
     r"(?:the|a) (?:next|following|later) (?:step|phase)\b",
     before=90,
 )
+_KINDS = ("step", "phase", "stage")
 # In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish", "step 4 sorts the letters".
 _NUMBER_AND_TITLE = Pattern(
     r"\b(step|phase|stage) (\d{1,2})\s?(?:[:(–—-]+\s?|(?=\w))[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE
@@ -121,7 +122,6 @@ _WORKFLOWS = ("workflow", "process")
 _COUNT_OF_STEPS = Pattern(
     rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:steps|phases)\b"
     rf"|\b(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})[- ](?:step|phase) (?:workflow|process)\b",
-    re.IGNORECASE,
 )
 _SMALL_WORDS = frozenset(
     ("a", "an", "the", "of", "and", "or", "for", "to", "in", "on", "with", "by", "from", "your", "its", "each", "all")
@@ -178,8 +178,8 @@ class StepReferenceUnknown(WorkflowRule):
                 seen.add((phrase.pointer, name))
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
         for text in workflow.top_texts:
-            if text.field in ("about", "description"):
-                count = _COUNT_OF_STEPS.search(text.text) if has_any(text.text, _WORKFLOWS) else None
+            if text.field in ("about", "description") and any(kind in text.text.lower() for kind in _KINDS):
+                count = _COUNT_OF_STEPS.search(text.text.lower()) if has_any(text.text, _WORKFLOWS) else None
                 if count is not None and not self._has_so_many(count, workflow):
                     report(
                         text.pointer,
@@ -198,10 +198,11 @@ class StepReferenceUnknown(WorkflowRule):
     @staticmethod
     def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
         """Yield what a text about the workflow says of the number of a step, if that step has another one."""
-        if not any(map(str.isdecimal, text)):
+        matches = list(_NUMBER_AND_TITLE.finditer(text))
+        if not matches:
             return
         titles = [(index, plain_title(step.title)) for index, step in enumerate(workflow.steps, 1)]
-        for match in _NUMBER_AND_TITLE.finditer(text):
+        for match in matches:
             kind, number, words_after = match[1].lower(), match[2], match[3].lower()
             stems = _stems(words_after)
             right: list[str] = []
