@@ -381,8 +381,8 @@ def test_a_pending_step_is_returned_as_it_is() -> None:
     assert (again.state, again.step, again.is_complete, again.trace) == (pending.state, pending.step, False, ())
 
 
+# @enforces ir-format-refused-when-unknown
 def test_an_unknown_format_is_refused() -> None:
-    # @enforces ir-format-refused-when-unknown
     with pytest.raises(ValueError, match=r"workrail\.ir/1"):
         Interpreter({**workflow(step("one")), "format": "workrail.ir/2"})
 

@@ -147,14 +147,17 @@ class StepRepeated(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for steps in _lists_of_steps(workflow):
             seen: dict[tuple[str, str], Step] = {}
-            for each in steps:
-                if (
-                    each.kind != "standard"
-                    or each.calls_template
-                    or (each.pointer in workflow.loop_of and not each.around)
-                ):
-                    continue
-                prompt = " ".join(each.prompt_text.split())
+            candidates = [
+                each
+                for each in steps
+                if each.kind == "standard"
+                and not each.calls_template
+                and (each.pointer not in workflow.loop_of or each.around)
+            ]
+            prompts = [" ".join(each.prompt_text.split()) for each in candidates]
+            if len(set(prompts)) == len(prompts):
+                continue
+            for each, prompt in zip(candidates, prompts, strict=True):
                 if len(prompt) < _SHORT:
                     continue
                 key = prompt, repr((each.raw.get("runCondition"), each.raw.get("promptFragments")))
