@@ -154,10 +154,11 @@ class StepRepeated(WorkflowRule):
                 and not each.calls_template
                 and (each.pointer not in workflow.loop_of or each.around)
             ]
-            prompts = [" ".join(each.prompt_text.split()) for each in candidates]
-            if len(set(prompts)) == len(prompts):
+            # Equal prompts begin with equal words, which are read faster than whole prompts.
+            if len({tuple(each.prompt_text.split(None, 4)[:4]) for each in candidates}) == len(candidates):
                 continue
-            for each, prompt in zip(candidates, prompts, strict=True):
+            for each in candidates:
+                prompt = " ".join(each.prompt_text.split())
                 if len(prompt) < _SHORT:
                     continue
                 key = prompt, repr((each.raw.get("runCondition"), each.raw.get("promptFragments")))
