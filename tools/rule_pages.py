@@ -16,6 +16,7 @@ from workrail_lint.base.wording import counted
 from workrail_lint.report.rule_docs import (
     AnyRule,
     anchor,
+    census_section,
     families,
     index,
     retired_section,
@@ -53,7 +54,7 @@ def generated() -> dict[str, bytes]:
     documented = (*rules(), *undocumented())
     files = picked_files()
     overview = index(documented, lambda rule: f"[{rule.code}]({address(rule)})")
-    files[f"{PAGES}/README.md"] = f"{overview}\n{retired_section()}".encode()
+    files[f"{PAGES}/README.md"] = f"{overview}\n{census_section()}\n{retired_section()}".encode()
     for family in families():
         members = [rule for rule in documented if rule.family == family]
         if members:

@@ -20,7 +20,7 @@ from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.model.words import Preferences, UserDependency
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.protocol.sessions import Program
 from workrail_lint.base.js import Json
@@ -29,6 +29,7 @@ from workrail_lint.base.suggest import hint
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import Program as Definition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.scenario_words import UserDependency
 
 # What sort of answer a call got, whichever form the profile gives to answers.
 AnswerKind: TypeAlias = Literal["ok", "blocked", "gated", "complete", "error"]

@@ -18,10 +18,10 @@ from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.reasons import MissingContextKey
 from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
-from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
 

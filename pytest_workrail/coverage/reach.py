@@ -32,11 +32,11 @@ from pytest_workrail.engine.model.reasons import (
     MissingRequiredOutput,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 from workrail_lint.systems.workrail.model.build import condition_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import CountSource, LoopCondition, Program, ProgramStep, RepeatingStep
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, Comparison, comparisons_in
 from workrail_lint.systems.workrail.solver.search import Solver

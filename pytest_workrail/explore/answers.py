@@ -32,11 +32,10 @@ from pytest_workrail.coverage.points import (
 from pytest_workrail.coverage.reach import FOLLOWUP, GAP_OF_BLOCKER
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, InvalidRequiredOutput
-from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.model.workflow import AssessmentConsequence, AssessmentDimension
-from workrail_lint.systems.workrail.scenario_words import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour, BlockerCode
 
 _FAULTS = (
     Behaviour.NOTHING,

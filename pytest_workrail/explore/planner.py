@@ -42,13 +42,14 @@ from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
-from pytest_workrail.engine.model.words import BlockerCode, Preferences
+from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import Guide, Target, element_name, extras
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.ir import RepeatingStep
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 from workrail_lint.systems.workrail.solver import Wish
 
 _MAX_TARGETS = 300

@@ -149,7 +149,7 @@ CHOICES: dict[str, ChoiceFacts] = {
     "user_questions": ChoiceFacts(
         "prompt that asks the user, in a run that never stops",
         "shown as it is",
-        "the agent is told to assume, derive or skip, and to disclose it; what is not disclosed is a gap",
+        "the prompt asks it to assume, derive or skip, and to disclose it; what is not disclosed is a gap",
     ),
     "late_outputs": ChoiceFacts("output that comes after its gap", "stored", "resolves the gap"),
     "notes_validation": ChoiceFacts("missing notes", "no validation on record", "a failed validation on record"),

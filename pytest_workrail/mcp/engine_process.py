@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.base.processes import Conversation
 from workrail_lint.base.processes import program as find_program
@@ -82,7 +83,7 @@ class EngineProcess:
 def engine_version(directory: Path) -> Ok[str] | Err[str]:
     """Return the version of an installed engine."""
     try:
-        package = json.loads((directory / "package.json").read_text(encoding="utf-8"))
+        package = json.loads(read_bytes(os.fspath(directory / "package.json")))
     except (OSError, ValueError):
         return Err(f"{directory} is not an installed engine: it has no package.json that can be read")
     version = package.get("version") if isinstance(package, dict) else None

@@ -249,14 +249,14 @@ def _failure(report: pytest.TestReport) -> dict[str, Any]:
     """Return why a test did not pass: the first line, and where in which file."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
-        found = {"message": crash.message.partition("\n")[0], "file": crash.path, "line": crash.lineno}
+        failure = {"message": crash.message.partition("\n")[0], "file": crash.path, "line": crash.lineno}
     elif isinstance(report.longrepr, tuple):  # skipped
-        found = {"message": str(report.longrepr[2])}
+        failure = {"message": str(report.longrepr[2])}
     else:
-        found = {"message": str(report.longrepr).partition("\n")[0]}
+        failure = {"message": str(report.longrepr).partition("\n")[0]}
     if hasattr(report, BY_GOLDEN):
-        found["byGolden"] = True
-    return {**found, **getattr(report, _FAULT, {})}
+        failure["byGolden"] = True
+    return {**failure, **getattr(report, _FAULT, {})}
 
 
 class RunSession:

@@ -18,7 +18,6 @@ from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingNotes, MissingRequiredOutput
 from pytest_workrail.engine.model.step_keys import is_safe_id
 from pytest_workrail.engine.model.trace import LoopRef
-from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.protocol.errors import ErrorCode
 from workrail_lint.base import js
@@ -26,6 +25,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.engine_defects import engine_defects
 from workrail_lint.systems.workrail.model.ir import ProgramStep
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 
 _ROOT = Pattern(r"\{\{(?!wr\.)([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_.]+)?\}\}")
 

@@ -84,12 +84,12 @@ class Fault(NamedTuple):
     pointer: str
     place: Place | None = None
     expected: str = ""
-    found: str = ""
+    actual: str = ""
 
 
-def differs(noun: str, expected: str, found: str, pointer: str, more: str = "") -> Fault:
+def differs(noun: str, expected: str, actual: str, pointer: str, more: str = "") -> Fault:
     """Return the fault of a value that is not the expected one."""
-    return Fault(f"{noun}: expected {expected}, found {found}{more}", pointer, None, expected, found)
+    return Fault(f"{noun}: expected {expected}, found {actual}{more}", pointer, None, expected, actual)
 
 
 def fault_of(finding: Finding, document: JsonDocument) -> Fault:
@@ -128,7 +128,7 @@ class ScenarioFailure(ExpectationFailure):
     def first(self) -> dict[str, Any]:
         """Return the first fault as JSON: its message and place, and what was expected and found there."""
         fault = self.faults[0]
-        values = {name: value for name, value in (("expected", fault.expected), ("found", fault.found)) if value}
+        values = {name: value for name, value in (("expected", fault.expected), ("found", fault.actual)) if value}
         place = {"file": self.file, "line": self._place(fault).line, "pointer": fault.pointer}
         return {"message": fault.message, **place, **values}
 

@@ -7,7 +7,7 @@ same calls makes its nodes in the same order.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -34,6 +34,7 @@ from pytest_workrail.engine.model.events import (
     ObservationRecorded,
     PreferencesChanged,
     RunCompleted,
+    RunEvent,
     RunStarted,
     SessionCreated,
     ValidationPerformed,
@@ -353,7 +354,7 @@ class _Reader:
             ended_ms=event.timestamp_ms,
         )
 
-    def _add_to(self, story: Story, event: _RunEvent) -> None:
+    def _add_to(self, story: Story, event: RunEvent) -> None:
         advance = self._open.get(story.run_id)
         is_open = advance is not None and not advance.target  # what belongs to a submission comes before its node
         match event:
@@ -374,23 +375,9 @@ class _Reader:
                 self._preferences(story, event)
             case RunCompleted():
                 pass
-            case _ if advance is None or not is_open:
-                story.beats.append(Remark(event))
-            case GapRecorded():
-                advance.gaps.append(event.data)
-            case ValidationPerformed(data=data):
-                advance.issues += data.result.issues
-                advance.contract = data.contract_ref
-            case DecisionTraceAppended():
-                advance.traces.append(event)
-            case AssessmentRecorded():
-                advance.assessments.append(event)
-            case AssessmentConsequenceApplied():
-                advance.consequences.append(event)
-            case CapabilityObserved() | DivergenceRecorded():
-                advance.reports.append(event)
             case _:
-                assert_never(event)
+                if advance is None or not is_open or not _attach(advance, event):
+                    story.beats.append(Remark(event))
 
     def _node(self, story: Story, event: NodeCreated) -> None:
         data, number = event.data, len(story.nodes) + 1
@@ -463,22 +450,25 @@ class _Reader:
         story.beats.append(PreferenceChange(node, data.effective, data.source, event.timestamp_ms, event.event_index))
 
 
-_RunEvent: TypeAlias = (
-    NodeCreated
-    | AdvanceRecorded
-    | EdgeCreated
-    | NodeOutputAppended
-    | ContextSet
-    | PreferencesChanged
-    | RunCompleted
-    | GapRecorded
-    | ValidationPerformed
-    | DecisionTraceAppended
-    | AssessmentRecorded
-    | AssessmentConsequenceApplied
-    | CapabilityObserved
-    | DivergenceRecorded
-)
+def _attach(advance: Advance, event: RunEvent) -> bool:
+    """Add an event to the submission that it belongs to; return False for a kind that stands for itself."""
+    match event:
+        case GapRecorded():
+            advance.gaps.append(event.data)
+        case ValidationPerformed(data=data):
+            advance.issues += data.result.issues
+            advance.contract = data.contract_ref
+        case DecisionTraceAppended():
+            advance.traces.append(event)
+        case AssessmentRecorded():
+            advance.assessments.append(event)
+        case AssessmentConsequenceApplied():
+            advance.consequences.append(event)
+        case CapabilityObserved() | DivergenceRecorded():
+            advance.reports.append(event)
+        case _:
+            return False
+    return True
 
 
 def context_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,28 @@ def test_a_cached_result_loads_no_rules_and_no_compiler(project: Path) -> None:
     assert "workrail_lint.systems.workrail.compiler.compiled" not in modules
 
 
+# Compiling one takes as long as loading two modules. A rule that looks for words tries its pattern only near them.
+_PATTERNS = """
+import re, sys
+from workrail_lint.cli import main
+count = 0
+compiled = re.compile
+def counting(*given):
+    global count
+    count += sys._getframe(1).f_globals["__name__"] == "workrail_lint.base.patterns"
+    return compiled(*given)
+re.compile = counting
+main(["check", "--no-cache", "--isolated", sys.argv[1]])
+print(count)
+"""
+
+
+def test_a_clean_file_compiles_few_patterns() -> None:
+    path = Path(__file__).parents[2] / "fixtures" / "workflows" / "bug-triage.json"
+    done = subprocess.run([sys.executable, "-c", _PATTERNS, path], capture_output=True, text=True, check=True)
+    assert int(done.stdout.splitlines()[-1]) <= 11
+
+
 def test_rules_about_loops_wait_for_a_loop(project: Path) -> None:
     modules = loaded(project, "--no-cache", "workflows/example.json")
     assert "workrail_lint.systems.workrail.rules.loop_config" not in modules

@@ -77,7 +77,7 @@ def shown() -> Iterator[str]:
         compiled = compile_workflow(source).value
         seen: Counter[str] = Counter()
         for number, mode in enumerate(("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")):
-            for first in (0, 5):
+            for first in (0, 3):
                 context = {"files": ["a", "special"][: 1 + number], "many": number, "count": 2 * first}
                 context |= {"größe": "large", "text": "now", "done": True} if first else {}
                 preset = next(each for each in PRESETS if each.autonomy == mode)

@@ -252,9 +252,9 @@ ROWS: list[
 REASONS = [row[0] for row in ROWS]
 
 
+# @enforces reason-code-unified
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].kind)
 def test_every_reason_in_all_its_forms(row: Any) -> None:
-    # @enforces reason-code-unified
     reason, code, pointer, message, details, category, detail, summary, kind, kept = row
     (blocker,) = blocker_report([reason], FIXES)
     shown = blocker.to_wire()
@@ -298,8 +298,8 @@ def test_the_profile_says_which_reasons_can_arise() -> None:
     assert not asks_once.allows(LoopLimitReached)
 
 
+# @enforces blocker-budget
 def test_the_report_is_sorted_and_keeps_ten() -> None:
-    # @enforces blocker-budget
     keys = blocker_report([MissingContextKey(f"k{n}") for n in range(12)], FIXES)
     assert [blocker.pointer.key for blocker in keys] == [
         "k0",
@@ -404,9 +404,9 @@ def test_a_gap_as_it_is_recorded() -> None:
     }
 
 
+# @enforces illegal-states-unrepresentable
 @pytest.mark.parametrize(("detail", "choice"), [("needs_user_choice", None), ("needs_user_approval", "scope_boundary")])
 def test_a_choice_belongs_to_its_detail(detail: Any, choice: Any) -> None:
-    # @enforces illegal-states-unrepresentable
     with pytest.raises(ValueError, match="choice"):
         user_dependency(detail, "s", choice)
 

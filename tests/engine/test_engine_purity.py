@@ -46,9 +46,9 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
+# @enforces durable-core-no-node-imports
 @_each_module
 def test_a_pure_module_imports_nothing_impure(path: Path) -> None:
-    # @enforces durable-core-no-node-imports
     assert not _imports(path) & _IMPURE
 
 
@@ -56,9 +56,9 @@ def test_there_is_something_to_look_at() -> None:
     assert len([path for path in _MODULES if path.parent.name == "core"]) > 10
 
 
+# @enforces durable-core-no-buffer
 @_each_module
 def test_a_pure_module_calls_no_builtin_with_effects(path: Path) -> None:
-    # @enforces durable-core-no-buffer
     names = {
         node.func.id
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -67,8 +67,8 @@ def test_a_pure_module_calls_no_builtin_with_effects(path: Path) -> None:
     assert not names & {"open", "print", "input", "exec", "eval", "__import__"}
 
 
+# @enforces profile-is-data
 def test_profiles_are_asked_for_choices_and_never_for_their_name() -> None:
-    # @enforces profile-is-data
     for path in (_ROOT / "engine").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         if path.name == "profiles.py" or not any(name in source for name in ("profile.name", "locked", "reference")):

@@ -232,7 +232,7 @@ def test_until_inverts_conditions_but_not_artifacts() -> None:
     ready = while_condition("poll", {"var": "ready"}, step("ask"), kind="until", derived="legacy")
     run = Run(workflow(ready))
     assert run.at == ("ask", "poll@0")
-    assert run.trace[0] == "Evaluated legacy condition for loop 'poll' at iteration 0: continue."
+    assert run.trace[0] == "Evaluated context condition for loop 'poll' at iteration 0: continue."
     assert run.advance(ready=True).is_complete
     decided = Run(workflow(while_artifact("poll", step("ask"), kind="until")))
     assert decided.advance(GO).step.loop_path == (LoopPosition("poll", 1),)
@@ -381,8 +381,8 @@ def test_a_pending_step_is_returned_as_it_is() -> None:
     assert (again.state, again.step, again.is_complete, again.trace) == (pending.state, pending.step, False, ())
 
 
+# @enforces ir-format-refused-when-unknown
 def test_an_unknown_format_is_refused() -> None:
-    # @enforces ir-format-refused-when-unknown
     with pytest.raises(ValueError, match=r"workrail\.ir/1"):
         Interpreter({**workflow(step("one")), "format": "workrail.ir/2"})
 

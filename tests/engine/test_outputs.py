@@ -126,8 +126,8 @@ class TestNotes:
         assert not typed(step("s", output={"contract": {"ref": VERDICT, "required": False}})).requires_notes
         assert typed(step("s", output={"criteria": CRITERIA})).requires_notes
 
+    # @enforces notes-markdown-budget
     def test_stored(self) -> None:
-        # @enforces notes-markdown-budget
         assert (stored_notes(None), stored_notes(""), stored_notes(" ")) == (None, None, " ")
         assert stored_notes("x" * 5000) == "x" * 4083 + TRUNCATION_MARKER
 

@@ -16,6 +16,7 @@ def _entries(*summaries: str) -> list[TraceEntry]:
     return [TraceEntry("selected_next_step", summary, (StepRef("s"),)) for summary in summaries]
 
 
+# @enforces decision-trace-bounded
 @pytest.mark.parametrize(
     ("summary", "sizes"),
     [
@@ -27,7 +28,6 @@ def _entries(*summaries: str) -> list[TraceEntry]:
     ],
 )
 def test_golden_vectors(summary: str, sizes: list[int]) -> None:
-    # @enforces decision-trace-bounded
     kept = within_budget(_entries(*[summary] * 30))
     assert [js.u8_length(entry.summary) for entry in kept] == sizes
 

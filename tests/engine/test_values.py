@@ -53,6 +53,7 @@ def test_a_prefix_sorts_first(text: str, more: str) -> None:
     assert collation_key(text) < collation_key(text + more)
 
 
+# @enforces truncation-marker-format
 @pytest.mark.parametrize(
     ("text", "expected", "size"),
     [
@@ -64,7 +65,6 @@ def test_a_prefix_sorts_first(text: str, more: str) -> None:
     ],
 )
 def test_truncation_golden_vectors(text: str, expected: str, size: int) -> None:
-    # @enforces truncation-marker-format
     cut = truncate_marked(text, 4096)
     assert cut == expected
     assert js.u8_length(cut) == size
@@ -92,10 +92,10 @@ def test_truncation_never_exceeds_its_limit_and_invents_nothing(text: str, limit
         assert text.startswith(cut.removesuffix(TRUNCATION_MARKER))
 
 
+# @enforces step-instance-key-format
 @settings(deadline=None)
 @given(_step_ids, _paths)
 def test_step_keys_round_trip(step_id: str, path: tuple[LoopPosition, ...]) -> None:
-    # @enforces step-instance-key-format
     assert parse_step_key(step_key(step_id, path)).value == (step_id, path)
 
 

@@ -194,9 +194,9 @@ BAD = {
 }
 
 
+# @enforces blocker-codes-closed-set
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_not_an_event_is_refused(name):
-    # @enforces blocker-codes-closed-set
     assert event_from(BAD[name]).error.code == "schema_validation_failed"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,13 +23,15 @@ from pytest_workrail.engine.model.lenient import UnknownEvent, read_any_event, w
 from pytest_workrail.engine.model.reasons import HEADINGS, REASONS, Reason, RetryableReason, TerminalReason
 from pytest_workrail.engine.model.snapshot import BlockedState, RetryableBlock, TerminalBlock, read_snapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.model.words import BlockerCode
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 
 sys.path.append(str(Path(__file__).parents[1] / "events"))
 from event_samples import ATTEMPT, DATA, sample  # type: ignore[import-not-found]
 
 MODEL = "pytest_workrail.engine.model."
+
+ENGINE = Path(__file__).resolve().parents[2] / "pytest_workrail" / "engine"
 
 
 def subclasses(kind: type) -> Iterator[type[Any]]:
@@ -106,6 +109,26 @@ def test_every_kind_of_event_is_in_the_union_and_has_a_sample() -> None:
     assert set(leaves(Envelope)) == set(EVENT_TYPES)
     kinds = {str(kind.__struct_config__.tag) for kind in EVENT_TYPES if not issubclass(kind, HostEvent)}
     assert kinds == set(DATA) - {str(kind.__struct_config__.tag) for kind in subclasses(HostEvent)}
+
+
+def names_used(*rooms: str) -> set[str]:
+    """Return the names that the modules of some rooms of the engine use, beyond importing them."""
+    files = [path for room in rooms for path in (ENGINE / room).glob("*.py")]
+    return {
+        node.id
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name)
+    }
+
+
+def test_every_kind_of_event_is_written_and_read_by_the_engine() -> None:
+    own = {kind.__name__ for kind in EVENT_TYPES if not issubclass(kind, HostEvent)}
+    only_shown = {"SessionCreated", "AssessmentConsequenceApplied"}  # by `sessions`; the engine decides nothing by them
+    missing = [f"nothing writes {name}" for name in sorted(own - names_used("store", "protocol"))]
+    missing += [f"no projection reads {name}" for name in sorted(own - only_shown - names_used("projections"))]
+    assert missing == []
+    assert only_shown & names_used("projections") == set()
 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__struct_config__.tag)

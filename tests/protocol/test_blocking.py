@@ -38,12 +38,13 @@ from pytest_workrail.engine.model.reasons import (
 )
 from pytest_workrail.engine.model.snapshot import BlockedState
 from pytest_workrail.engine.model.step_keys import LoopPosition
-from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, BlockerCode
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.protocol import recording
 from pytest_workrail.engine.protocol.advance_outcome import AdvanceAttempt, Refused, Reports
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.protocol.recording import AttemptEntry
 from pytest_workrail.engine.protocol.sessions import find_node, load_session, open_node
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 
 GATE_REF = "wr.contracts.gate_verdict"
 LOOP_REF = "wr.contracts.loop_control"

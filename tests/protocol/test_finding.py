@@ -117,13 +117,14 @@ def test_inspect_writes_nothing() -> None:
     assert bench.home.stores.workflows.get(shown["workflowHash"]).value is None  # type: ignore[arg-type]
 
 
-def test_the_hash_is_the_one_a_run_pins_with_onboarding_too() -> None:
+def test_what_is_listed_and_inspected_is_without_the_onboarding_step_as_in_the_public_engine() -> None:
     bench = bench_with(entry("a_one"), inject_onboarding=True)
     inspected = bench.engine.inspect_workflow(PLACE | {"workflowId": "a_one"}).value.to_json()
-    assert inspected["compiled"]["preview"]["stepId"] == "wr-system-onboarding"  # type: ignore[index, call-overload]
+    assert inspected["compiled"]["preview"]["stepId"] == "one"  # type: ignore[index, call-overload]
+    assert listed(bench)["workflows"][0]["workflowHash"] == inspected["workflowHash"]
     bench.start("a_one")
     pinned = bench.events[1].data.to_wire()["workflowHash"]  # type: ignore[union-attr]
-    assert (inspected["workflowHash"], listed(bench)["workflows"][0]["workflowHash"]) == (pinned, pinned)
+    assert pinned != inspected["workflowHash"]
 
 
 def test_the_preview_of_a_loop_and_of_a_parallel_step() -> None:

@@ -12,13 +12,10 @@ from typing import Any, get_args
 import pytest
 
 from pytest_workrail.agents.agent import Exchange, Transcript
-from pytest_workrail.engine.model.words import (
-    BlockerCode,
-    CapabilityMissing,
-    ContractViolation,
-    Unexpected,
-    UserDependency,
-)
+from pytest_workrail.coverage.goals import goals
+from pytest_workrail.coverage.reach import REFUSALS
+from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.engine.model.reasons import REASONS
 from pytest_workrail.engine.protocol.errors import ErrorCode
 from pytest_workrail.scenarios.drivers import open_scenario
 from pytest_workrail.scenarios.workflow_driver import Loaded, load, run_scenario
@@ -27,7 +24,14 @@ from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.workrail import scenario as vocabulary
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import Settings
-from workrail_lint.systems.workrail.scenario_words import Behaviour, CallName, FaultKind
+from workrail_lint.systems.workrail.scenario_words import (
+    Behaviour,
+    BlockerCode,
+    CallName,
+    FaultKind,
+    GapDetail,
+    HostReason,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "scenarios"
@@ -69,21 +73,29 @@ def test_every_blocker_code_is_shown() -> None:
     assert met == set(get_args(BlockerCode))
 
 
-def test_scenarios_can_expect_whatever_the_engine_says() -> None:
-    details = (ContractViolation, CapabilityMissing, UserDependency, Unexpected)
-    assert {code.value for code in vocabulary.BlockerCode} == set(get_args(BlockerCode))
-    assert {detail.value for detail in vocabulary.GapDetail} == {each for kind in details for each in get_args(kind)}
+def test_scenarios_can_expect_every_error_of_the_engine() -> None:
     own, tokens, *bundles = get_args(ErrorCode)
     assert bundles, "which no tool of a scenario answers with"
     assert {code.value for code in vocabulary.ErrorCode} == {*get_args(own), *get_args(tokens)}
+
+
+def test_every_reason_that_an_answer_brings_about_is_a_goal() -> None:
+    asked_for = {"missing_context_key"}  # a question of the run, which is a goal of its own
+    without = {str(reason.__struct_config__.tag) for reason in REASONS if not reason.cause}
+    assert without == asked_for | {reason.value for reason in HostReason}, "give the reason a `cause`"
+    counted = {
+        point.case
+        for transcript in transcripts().values()
+        for point in goals(transcript.program, PROFILES[transcript.profile])
+    }
+    assert set(REFUSALS) - counted == set(), "name the code in `step_blockers` or `loop_blockers`"
 
 
 def test_every_gap_reason_is_shown() -> None:
     reasons: set[Any] = set()
     for transcript in transcripts().values():
         reasons |= {gap["detail"] for gap in transcript.final["gaps"]}  # type: ignore[union-attr, index, call-overload]
-    known = (ContractViolation, CapabilityMissing, UserDependency, Unexpected)
-    assert reasons == {reason for closed in known for reason in get_args(closed)}
+    assert reasons == set(get_args(GapDetail))
 
 
 def variant(exchange: Exchange) -> str:

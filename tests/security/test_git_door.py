@@ -122,18 +122,17 @@ def sha256(base: Path) -> Path:
     return history(base / "long", "--object-format=sha256")
 
 
-def linked_parts(base: Path) -> Path:
-    """As some tools lay out many checkouts: folders of the repository are links."""
+def linked_objects(base: Path) -> Path:
+    """As some tools lay out many checkouts: the objects are elsewhere. References that are a link are not read."""
     folder = history(base / "linked")
-    for name in ("objects", "refs"):
-        (folder / ".git" / name).rename(base / name)
-        (folder / ".git" / name).symlink_to(base / name)
+    (folder / ".git" / "objects").rename(base / "objects")
+    (folder / ".git" / "objects").symlink_to(base / "objects")
     return folder
 
 
 LAYOUTS: list[Callable[[Path], Path]] = [
     *(plain, packed, packed_then_moved, detached, worktree, submodule, separate, bare_beside_worktrees, alternates),
-    *(relative_alternates, shallow, sha256, linked_parts),
+    *(relative_alternates, shallow, sha256, linked_objects),
 ]
 
 

@@ -95,8 +95,8 @@ def test_the_manifest_attests_segments_then_their_pins(story):
     assert [event.event_index for event in story.truth.events] == list(range(19))
 
 
+# @enforces crash-safe-append
 def test_the_exact_sequence_of_an_append(files, story):
-    # @enforces crash-safe-append
     folder = layout.session_dir(story.session_id)
     segment = f"{folder}/events/00000007-00000013.jsonl"
     start = next(at for at, op in enumerate(files.ops) if op.path == f"{segment}.tmp")

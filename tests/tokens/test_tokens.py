@@ -274,8 +274,9 @@ def test_an_empty_signature_verifies_nothing():
 def test_the_keyring_file():
     assert keyring_bytes(KEYS) == (
         b'{"current":{"alg":"hmac_sha256","keyBase64Url":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"},'
-        b'"previous":null,"v":1}\n'
+        b'"previous":null,"v":1}'
     )
+    assert read_keyring(keyring_bytes(KEYS) + b"\n") == Ok(KEYS)  # as we wrote it once
     rotated = KEYS.rotated(b"x" * 32)
     assert read_keyring(keyring_bytes(rotated)) == Ok(rotated)
 

@@ -25,9 +25,9 @@ _scalars = (
 _json = st.recursive(_scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=30)
 
 
+# @enforces jcs-rfc-8785
 @given(_json)
 def test_same_bytes_as_the_reference(value: object) -> None:
-    # @enforces jcs-rfc-8785
     assert canonical_bytes(value) == rfc8785.dumps(value)  # type: ignore[arg-type]
 
 
@@ -109,8 +109,8 @@ def test_deep_nesting_is_no_obstacle() -> None:
     assert canonical_bytes(deep) == b'{"a":[' * 20_000 + b'"x"' + b"]}" * 20_000
 
 
+# @enforces hash-format-sha256-hex
 def test_hash_and_short_reference() -> None:
-    # @enforces hash-format-sha256-hex
     digest = canonical_hash({})
     assert digest == "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
     short = hash_ref("sha256:31c5d47cd67cbdfa4a795a01c788013b6cab2c90fc8afd49f889131b17cb6835")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
@@ -13,7 +14,7 @@ from workrail_lint.project.selection import KnownRules
 from workrail_lint.rules import CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
-from workrail_lint.rules.retired import retired_rules
+from workrail_lint.rules.retired import RetiredRule, retired_rules
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.builtin import known_systems
 
@@ -230,6 +231,69 @@ def retired_section() -> str:
     rows = [f"| {rule.code} | `{rule.name}` | {rule.successor or '-'} | {rule.reason} |" for rule in retired_rules()]
     table = "\n".join(["| code | name | part of | why |", "| --- | --- | --- | --- |", *rows])
     return f"## Retired rules\n\n{about}\n\n{table}\n"
+
+
+# How many rules each family had before rules had to earn their place.
+_RULES_BEFORE = {
+    "AS": 16,
+    "BC": 133,
+    "BD": 15,
+    "CA": 16,
+    "CD": 31,
+    "CF": 2,
+    "CR": 23,
+    "CT": 14,
+    "FN": 11,
+    "FT": 9,
+    "ID": 16,
+    "KD": 10,
+    "LC": 19,
+    "LP": 43,
+    "PR": 42,
+    "RF": 17,
+    "SC": 18,
+    "SE": 20,
+    "SN": 9,
+    "SY": 15,
+    "TC": 187,
+    "TP": 13,
+}
+
+
+def census_section() -> str:
+    """Return the table of how many rules each family had and has, by the reason for which its rules went."""
+    about = (
+        "A rule stays when the engine or a contract refuses what it reports, when it reported something useful in real "
+        "files, or when it protects from harm. Three kinds of rules were given up: those that restated the *schema* of "
+        "a document are one rule for each kind of document, or for each keyword; those about the *same* mistake in "
+        "several places or forms are one rule, because one change by the author mends them; and *advice* that helped "
+        "no real file is gone. The reason for each code is in the table of retired rules below."
+    )
+    current = {rule.code for rule in shipped()()}
+    gone = {rule.code: rule for rule in retired_rules() if rule.code not in current}
+    columns = ("before", "schema", "same", "advice", "new", "now")
+    total: Counter[str] = Counter()
+    rows: list[str] = []
+    for family in families():
+        counts = Counter(_reason(rule) for code, rule in gone.items() if code.startswith(family))
+        lost = counts.total()
+        counts["before"] = _RULES_BEFORE[family]
+        counts["now"] = sum(code.startswith(family) for code in current)
+        counts["new"] = counts["now"] - counts["before"] + lost
+        total += counts
+        rows.append(_counts(family, counts, columns))
+    head = f"| family | {' | '.join(columns)} |\n| --- |{' --- |' * len(columns)}"
+    return "\n".join([f"## How many rules there are\n\n{about}\n", head, *rows, _counts("all", total, columns), ""])
+
+
+def _reason(rule: RetiredRule) -> str:
+    if not rule.successor:
+        return "advice"
+    return "schema" if "schema" in rule.reason else "same"
+
+
+def _counts(label: str, counts: Counter[str], columns: Iterable[str]) -> str:
+    return f"| {label} | {' | '.join(str(counts[column] or '') for column in columns)} |"
 
 
 def _row(rule: AnyRule, code: str) -> str:

@@ -356,8 +356,7 @@ class LoopKernel:
             case LoopCondition() as source:
                 holds = is_met(source.condition, plan.project(iteration, self._context))
                 goes_on = holds is not (plan.kind == "until")
-                label = "context" if source.derived == "source" else "legacy"
-                self._record_result(label, iteration, goes_on)
+                self._record_result("context", iteration, goes_on)
                 return goes_on
             case LoopArtifact():
                 return self._by_artifact(iteration, ends_iteration)

@@ -16,14 +16,16 @@ from pytest_workrail.engine.model.words import (
     MAX_BLOCKER_SUGGESTED_FIX_BYTES,
     MAX_BLOCKERS,
     MAX_CONTEXT_KEY_BYTES,
-    BlockerCode,
     Capability,
-    CapabilityMissing,
     CapabilityStatus,
-    ContractViolation,
     GapCategory,
     GapSeverity,
     NonAssumableChoice,
+)
+from workrail_lint.systems.workrail.scenario_words import (
+    BlockerCode,
+    CapabilityMissing,
+    ContractViolation,
     Unexpected,
     UserDependency,
 )

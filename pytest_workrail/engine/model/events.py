@@ -621,11 +621,9 @@ class GitMetricsRecorded(HostEvent, frozen=True, tag="git_metrics_recorded"):
     """A host measured the changes to the repository."""
 
 
-Event: TypeAlias = (
-    SessionCreated
-    | ObservationRecorded
-    | RunStarted
-    | NodeCreated
+# What happens within a run that was started.
+RunEvent: TypeAlias = (
+    NodeCreated
     | EdgeCreated
     | AdvanceRecorded
     | ValidationPerformed
@@ -639,6 +637,12 @@ Event: TypeAlias = (
     | DivergenceRecorded
     | DecisionTraceAppended
     | RunCompleted
+)
+Event: TypeAlias = (
+    SessionCreated
+    | ObservationRecorded
+    | RunStarted
+    | RunEvent
     | DeliveryRecorded
     | ReviewDraftSubmitted
     | UsageRecorded

@@ -34,13 +34,12 @@ from pytest_workrail.engine.model.words import (
     MAX_BLOCKER_SUGGESTED_FIX_BYTES,
     MAX_BLOCKERS,
     MAX_CONTEXT_KEY_BYTES,
-    BlockerCode,
     Capability,
     GapCategory,
     GapSeverity,
     NonAssumableChoice,
-    UserDependency,
 )
+from workrail_lint.systems.workrail.scenario_words import BlockerCode, UserDependency
 
 
 class Fixes(Protocol):

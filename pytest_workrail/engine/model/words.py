@@ -22,14 +22,6 @@ GateKind: TypeAlias = Literal["coordinator_eval", "human_approval"]
 DivergenceReason: TypeAlias = Literal[
     "missing_user_context", "capability_unavailable", "efficiency_skip", "safety_stop", "policy_constraint"
 ]
-UserDependency: TypeAlias = Literal[
-    "needs_user_secret_or_token",
-    "needs_user_account_access",
-    "needs_user_artifact",
-    "needs_user_choice",
-    "needs_user_approval",
-    "needs_user_environment_action",
-]
 NonAssumableChoice: TypeAlias = Literal[
     "preference_tradeoff",
     "scope_boundary",
@@ -37,28 +29,7 @@ NonAssumableChoice: TypeAlias = Literal[
     "external_side_effect",
     "policy_or_compliance",
 ]
-ContractViolation: TypeAlias = Literal[
-    "missing_required_output",
-    "invalid_required_output",
-    "missing_required_notes",
-    "assessment_followup_required",
-]
 GapCategory: TypeAlias = Literal["contract_violation", "capability_missing", "user_only_dependency", "unexpected"]
-CapabilityMissing: TypeAlias = Literal["required_capability_unknown", "required_capability_unavailable"]
-Unexpected: TypeAlias = Literal["invariant_violation", "storage_corruption_detected", "evaluation_error"]
-BlockerCode: TypeAlias = Literal[
-    "USER_ONLY_DEPENDENCY",
-    "MISSING_REQUIRED_OUTPUT",
-    "INVALID_REQUIRED_OUTPUT",
-    "MISSING_REQUIRED_NOTES",
-    "ASSESSMENT_FOLLOWUP_REQUIRED",
-    "MISSING_CONTEXT_KEY",
-    "CONTEXT_BUDGET_EXCEEDED",
-    "REQUIRED_CAPABILITY_UNKNOWN",
-    "REQUIRED_CAPABILITY_UNAVAILABLE",
-    "INVARIANT_VIOLATION",
-    "STORAGE_CORRUPTION_DETECTED",
-]
 TraceKind: TypeAlias = Literal[
     "selected_next_step", "evaluated_condition", "entered_loop", "exited_loop", "detected_non_tip_advance"
 ]

@@ -25,7 +25,6 @@ from pytest_workrail.engine.model.events import (
 from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.words import Preferences
-from pytest_workrail.engine.model.words import UserDependency as DependencyDetail
 from pytest_workrail.engine.projections.session_facts import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
 from pytest_workrail.engine.protocol.advance import AdvanceHandler
@@ -81,6 +80,7 @@ from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.ecma_regex import shared_time
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.scenario_words import UserDependency as DependencyDetail
 
 
 class Dependencies:

@@ -13,7 +13,7 @@ from pytest_workrail.engine.model.base import UNSET
 from pytest_workrail.engine.model.blockers import LargeActual, Unmet, UnsetActual, ValueActual
 from pytest_workrail.engine.model.reasons import HEADINGS
 from pytest_workrail.engine.model.trace import SkippedStep
-from pytest_workrail.engine.model.words import Autonomy, BlockerCode, CapabilityStatus, RiskPolicy
+from pytest_workrail.engine.model.words import Autonomy, CapabilityStatus, RiskPolicy
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.responses import (
     BindingDrift,
@@ -31,6 +31,7 @@ from pytest_workrail.engine.protocol.responses import (
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 
 TEMPLATE = "workrail.text/2"
 

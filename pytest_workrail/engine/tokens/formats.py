@@ -14,7 +14,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from pytest_workrail.engine.model.base import Closed, CorruptionReason, Shape, StoredRecord, record_line
+from pytest_workrail.engine.model.base import Closed, CorruptionReason, Shape, StoredRecord, canonical
 from pytest_workrail.engine.model.ids import (
     ID_BYTES,
     AttemptId,
@@ -180,7 +180,7 @@ def _stored(key: bytes) -> _Key:
 def keyring_bytes(pair: KeyPair) -> bytes:
     """The bytes of a keyring file."""
     previous = None if pair.previous is None else _stored(pair.previous)
-    return record_line(_Keyring(v=1, current=_stored(pair.current), previous=previous))
+    return canonical(_Keyring(v=1, current=_stored(pair.current), previous=previous))
 
 
 def read_keyring(raw: bytes) -> Ok[KeyPair] | Err[str]:

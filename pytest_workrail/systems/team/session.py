@@ -14,7 +14,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.engine.model.words import BlockerCode
 from pytest_workrail.scenarios.drivers import SimulatedClock
 from pytest_workrail.systems.kernel.run import Blocker, blocker, json_bytes, text_bytes
 from pytest_workrail.systems.team.questions import topic_of
@@ -47,6 +46,7 @@ from workrail_lint.systems.team.vocabulary import (
     items_of,
     machine_reason,
 )
+from workrail_lint.systems.workrail.scenario_words import BlockerCode
 
 # Whom to ask for an artifact that is not there.
 OWNERS = {

@@ -66,7 +66,9 @@ def test_a_template_call_has_no_confirmation() -> None:
 def test_workflows_that_may_have_nothing_to_run(
     steps: tuple[dict[str, Any], ...], first: list[str], every: list[str]
 ) -> None:
-    assert names(analysis_rules.StepsConditional, *steps) == first + every
+    # Where the first step may be skipped, the public engine does not even start: that is KD001's to say.
+    assert names(analysis_rules.StepsConditional, *steps, engine=True) == []
+    assert names(analysis_rules.StepsConditional, *steps) == (every or first)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from tools import mutants
 from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.rules.example_files import as_bytes
 from workrail_lint.systems.workrail.rules import RULES
-from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.assessments import assessment
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
 from workrail_lint.systems.workrail.rules.templates import calling
 
 ROOT = Path(__file__).parents[3]
@@ -93,3 +94,29 @@ def test_an_argument_that_another_step_uses_is_not_removed() -> None:
     assert _fix_of("TP003", call) is None
     call["steps"][-1] = step("read-it", "Summarise the result.")
     assert _fix_of("TP003", call) is not None
+
+
+def test_an_operator_is_not_renamed_where_its_value_does_not_suit() -> None:
+    def document(operand: Any) -> Any:
+        condition = {"var": "size", "less_than_or_equal_to": operand}
+        return workflow(step(prompt="Set `size` to the number of files."), step("dig", runCondition=condition))
+
+    assert _fix_of("CD001", document("three")) is None
+    fixed = _fix_of("CD001", document(3))
+    assert fixed is not None
+    assert '"lte": 3' in fixed
+
+
+def test_an_assessment_that_a_template_call_drops_is_not_removed() -> None:
+    call = calling(SIMULATION, assessmentRefs=["readiness"])
+    call["assessments"] = [assessment("readiness")]
+    assert _fix_of("TP005", call) is None
+    assert _fix_of("TP005", calling(SIMULATION, guidance=["Be patient."])) is not None
+
+
+def test_the_id_of_a_loop_that_is_invalid_is_not_copied() -> None:
+    document = workflow(step(), controlled_loop())
+    document["steps"][1]["id"] = "Try Again"
+    assert _fix_of("LP022", document) is None
+    document["steps"][1]["id"] = "try-again"
+    assert _fix_of("LP022", document) is not None

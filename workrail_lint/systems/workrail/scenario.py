@@ -23,6 +23,7 @@ from workrail_lint.documents.models import (
     ScenarioFile,
     Text,
 )
+from workrail_lint.systems.workrail import scenario_words as words
 from workrail_lint.systems.workrail.scenario_words import (
     Behaviour,
     CallName,
@@ -130,49 +131,19 @@ class Severity(str, Enum):
     CRITICAL = "critical"
 
 
-class BlockerCode(str, Enum):
-    """A reason that stops an advance."""
-
-    USER_ONLY_DEPENDENCY = "USER_ONLY_DEPENDENCY"
-    MISSING_REQUIRED_OUTPUT = "MISSING_REQUIRED_OUTPUT"
-    INVALID_REQUIRED_OUTPUT = "INVALID_REQUIRED_OUTPUT"
-    MISSING_REQUIRED_NOTES = "MISSING_REQUIRED_NOTES"
-    ASSESSMENT_FOLLOWUP_REQUIRED = "ASSESSMENT_FOLLOWUP_REQUIRED"
-    MISSING_CONTEXT_KEY = "MISSING_CONTEXT_KEY"
-    CONTEXT_BUDGET_EXCEEDED = "CONTEXT_BUDGET_EXCEEDED"
-    REQUIRED_CAPABILITY_UNKNOWN = "REQUIRED_CAPABILITY_UNKNOWN"
-    REQUIRED_CAPABILITY_UNAVAILABLE = "REQUIRED_CAPABILITY_UNAVAILABLE"
-    INVARIANT_VIOLATION = "INVARIANT_VIOLATION"
-    STORAGE_CORRUPTION_DETECTED = "STORAGE_CORRUPTION_DETECTED"
-
-
-class GapDetail(str, Enum):
-    """Something missing that a run can continue without."""
-
-    MISSING_REQUIRED_OUTPUT = "missing_required_output"
-    INVALID_REQUIRED_OUTPUT = "invalid_required_output"
-    MISSING_REQUIRED_NOTES = "missing_required_notes"
-    ASSESSMENT_FOLLOWUP_REQUIRED = "assessment_followup_required"
-    REQUIRED_CAPABILITY_UNKNOWN = "required_capability_unknown"
-    REQUIRED_CAPABILITY_UNAVAILABLE = "required_capability_unavailable"
-    NEEDS_USER_SECRET_OR_TOKEN = "needs_user_secret_or_token"
-    NEEDS_USER_ACCOUNT_ACCESS = "needs_user_account_access"
-    NEEDS_USER_ARTIFACT = "needs_user_artifact"
-    NEEDS_USER_CHOICE = "needs_user_choice"
-    NEEDS_USER_APPROVAL = "needs_user_approval"
-    NEEDS_USER_ENVIRONMENT_ACTION = "needs_user_environment_action"
-    INVARIANT_VIOLATION = "invariant_violation"
-    STORAGE_CORRUPTION_DETECTED = "storage_corruption_detected"
-    EVALUATION_ERROR = "evaluation_error"
+BlockerCode = TypeAliasType(
+    "BlockerCode", Annotated[words.BlockerCode, Field(description="A reason that stops an advance.")]
+)
+GapDetail = TypeAliasType(
+    "GapDetail", Annotated[words.GapDetail, Field(description="Something missing that a run can continue without.")]
+)
 
 
 class TurnExpectation(Closed):
     """The expected result of one turn."""
 
     answer: Maybe[OneOf[AnswerKind]] = Field(None, description="The kind of answer.")
-    blockers: Maybe[Listed[OneOf[BlockerCode]]] = Field(
-        None, description="The codes of the blockers, all of them in order."
-    )
+    blockers: Maybe[Listed[BlockerCode]] = Field(None, description="The codes of the blockers, all of them in order.")
     code: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error.")
     pending: Maybe[FilledText] = Field(None, description="The step that is pending afterwards.")
 
@@ -379,7 +350,7 @@ Declaration = TypeAliasType(
 class ExpectedBlocker(Closed):
     """A blocker, as far as it matters."""
 
-    code: OneOf[BlockerCode] = Field(description="Its code.")
+    code: BlockerCode = Field(description="Its code.")
     step: Maybe[FilledText] = Field(None, description="The step it stopped.")
     message: Maybe[FilledText] = Field(None, description="A part of its message.")
 
@@ -387,7 +358,7 @@ class ExpectedBlocker(Closed):
 class ExpectedGap(Closed):
     """A gap, as far as it matters."""
 
-    detail: OneOf[GapDetail] = Field(description="Its reason, such as missing_required_notes.")
+    detail: GapDetail = Field(description="Its reason, such as missing_required_notes.")
     step: Maybe[FilledText] = Field(None, description="The step that went on without it.")
     severity: Maybe[OneOf[Severity]] = Field(None, description="How much it matters.")
     summary: Maybe[FilledText] = Field(None, description="A part of its summary.")
@@ -411,11 +382,9 @@ class ExpectedOutput(Closed):
 
 
 Blocker = Annotated[
-    Annotated[OneOf[BlockerCode], Tag("string")] | Annotated[ExpectedBlocker, Tag("object")], Discriminator(ByType())
+    Annotated[BlockerCode, Tag("string")] | Annotated[ExpectedBlocker, Tag("object")], Discriminator(ByType())
 ]
-Gap = Annotated[
-    Annotated[OneOf[GapDetail], Tag("string")] | Annotated[ExpectedGap, Tag("object")], Discriminator(ByType())
-]
+Gap = Annotated[Annotated[GapDetail, Tag("string")] | Annotated[ExpectedGap, Tag("object")], Discriminator(ByType())]
 SkippedStep = Annotated[
     Annotated[FilledText, Tag("string")] | Annotated[ExpectedSkipped, Tag("object")], Discriminator(ByType())
 ]

@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     Domain,
     Mention,
     Origin,
-    Step,
+    PlacedStep,
     Use,
 )
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
@@ -66,7 +66,7 @@ class Analysis:
     ) -> None:
         self.workflow = workflow
         self.flow: Flow = build_flow(workflow, nodes, loops)
-        self.steps: list[Step] = self.flow.steps
+        self.steps: list[PlacedStep] = self.flow.steps
         self.loops: dict[str, LoopFacts] = self.flow.loops
         self.is_routine = is_routine  # its caller sets things we can't see
         self.is_complete = is_complete  # false when something that could set variables was not found
@@ -303,7 +303,7 @@ def _known_domain(statements: list[Domain]) -> KnownDomain | None:
     return KnownDomain(values, kind, closing)
 
 
-def surely_set_before(analysis: Analysis, name: str, step: Step) -> bool:
+def surely_set_before(analysis: Analysis, name: str, step: PlacedStep) -> bool:
     """Return whether an unconditional step outside loops, before this one, is told to set the variable."""
     for setter in analysis.each_setter(name):
         if setter.step is None:

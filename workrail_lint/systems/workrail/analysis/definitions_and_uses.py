@@ -25,7 +25,7 @@ class Origin(NamedTuple):
     via: str
 
 
-class Step(NamedTuple):
+class PlacedStep(NamedTuple):
     """A compiled step at its place in the run."""
 
     id: str

@@ -8,7 +8,7 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     TEMPLATE,
     VIRTUAL,
     Origin,
-    Step,
+    PlacedStep,
 )
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes
 from workrail_lint.systems.workrail.compiler.steps import Loop
@@ -44,7 +44,7 @@ class Flow:
     __slots__ = ("authored", "loops", "nodes", "steps")
 
     def __init__(
-        self, steps: list[Step], nodes: list[Node], loops: dict[str, LoopFacts], authored: dict[str, model.Step]
+        self, steps: list[PlacedStep], nodes: list[Node], loops: dict[str, LoopFacts], authored: dict[str, model.Step]
     ) -> None:
         self.steps = steps
         self.nodes = nodes
@@ -88,7 +88,7 @@ def _add(flow: Flow, node: Node, position: tuple[int, int], loop: Node | None, s
     origin = (pointer, AUTHORED) if node.origin is None else (node.place, _VIA.get(node.origin.source, AUTHORED))
     flow.steps.append(
         _tuple(
-            Step,
+            PlacedStep,
             (
                 node.id,
                 pointer,

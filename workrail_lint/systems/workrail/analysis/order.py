@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
-from workrail_lint.systems.workrail.analysis.definitions_and_uses import Definition, Step, Use
+from workrail_lint.systems.workrail.analysis.definitions_and_uses import Definition, PlacedStep, Use
 from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, UNKNOWN, Answer, Node, impossible
 from workrail_lint.systems.workrail.model.workflow import Condition
 
@@ -11,7 +11,7 @@ from workrail_lint.systems.workrail.model.workflow import Condition
 _AFTER_OWN_STEP = ("gate", "criteria")
 
 
-def before(a: Step, b: Step) -> bool:
+def before(a: PlacedStep, b: PlacedStep) -> bool:
     return a.position < b.position
 
 
@@ -106,7 +106,7 @@ def covered(analysis: Analysis, definitions: list[Definition], use: Use) -> bool
     return impossible(holds, branches, values)
 
 
-def exclusive(analysis: Analysis, a: Step, b: Step) -> bool:
+def exclusive(analysis: Analysis, a: PlacedStep, b: PlacedStep) -> bool:
     """Return whether no run has both steps, as long as the variables keep their values."""
     return analysis.impossible((*a.conditions, *b.conditions), within_domains=True)
 
@@ -116,7 +116,9 @@ def conjunction(nodes: list[Node]) -> Node:
     return Node("and", tuple(nodes))
 
 
-def _surely_set(analysis: Analysis, condition: Condition, reached: tuple[Condition, ...], step: Step) -> frozenset[str]:
+def _surely_set(
+    analysis: Analysis, condition: Condition, reached: tuple[Condition, ...], step: PlacedStep
+) -> frozenset[str]:
     names: set[str] = set()
     for item in (condition, *reached):
         node = analysis.node(item)

@@ -14,8 +14,8 @@ from workrail_lint.systems.workrail.compat import SideModel
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
-    Origin,
     RawStep,
+    StepSource,
     authored_nodes,
     design_only_errors,
     rendered_steps,
@@ -411,7 +411,7 @@ def _mark_normalized(nodes: Nodes, codes: dict[str, tuple[str, ...]]) -> Nodes:
     def mark(node: Node) -> Node:
         body = tuple(map(mark, node.body)) if node.body else None
         applied = codes.get(node.pointer) if node.origin is None else None
-        origin = Origin("normalized", "+".join(applied)) if applied is not None else None
+        origin = StepSource("normalized", "+".join(applied)) if applied is not None else None
         return node if body is None and origin is None else node.replaced(body=body, origin=origin)
 
     return tuple(map(mark, nodes))

@@ -48,7 +48,7 @@ class MarkedText:
         self.size: tuple[int, tuple[int, str]] | None = None  # in bytes, and that of the largest ref, once measured
 
 
-class Origin:
+class StepSource:
     """The source of a step that is not as the author wrote it."""
 
     __slots__ = ("capability", "part", "ref", "source")
@@ -93,7 +93,7 @@ class Node:
         model: Step,
         *,
         body: tuple[Node, ...] | None = None,
-        origin: Origin | None = None,
+        origin: StepSource | None = None,
         loop_id: str | None = None,
     ) -> None:
         self.model = model  # of the step as it is now
@@ -109,7 +109,9 @@ class Node:
         self.inserted: Sequence[tuple[int, MarkedText]] = ()  # what builtins brought into it, by the index of its piece
 
     @classmethod
-    def of_step(cls, step: RawStep, pointer: str, *, origin: Origin | None = None, loop_id: str | None = None) -> Node:
+    def of_step(
+        cls, step: RawStep, pointer: str, *, origin: StepSource | None = None, loop_id: str | None = None
+    ) -> Node:
         """Return the node of a step that a pass made; the pointer is that of the step it was made from."""
         return cls(step_model(step, pointer), origin=origin, loop_id=loop_id)
 
@@ -151,7 +153,7 @@ class Node:
         from_template = self.origin is not None and self.origin.source == "template"
         return f"{self.pointer}/templateCall" if from_template else self.pointer
 
-    def replaced(self, *, body: tuple[Node, ...] | None = None, origin: Origin | None = None) -> Node:
+    def replaced(self, *, body: tuple[Node, ...] | None = None, origin: StepSource | None = None) -> Node:
         """The same step in a new node, with another body or another origin."""
         body = self.body if body is None else body
         node = Node(self.model, body=body, origin=origin or self.origin, loop_id=self.loop_id)

@@ -14,8 +14,8 @@ from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
-    Origin,
     RawStep,
+    StepSource,
     catalog_hint,
     compile_error,
     did_you_mean,
@@ -290,7 +290,7 @@ def _virtual(node: Node, block: str, title: str, prompt: str, contract: OutputCo
         step["runCondition"] = node.model.run_condition.raw
     if contract is not None:
         step["outputContract"] = contract.raw
-    return Node.of_step(step, node.pointer, origin=Origin("virtual", node.id, block), loop_id=node.loop_id)
+    return Node.of_step(step, node.pointer, origin=StepSource("virtual", node.id, block), loop_id=node.loop_id)
 
 
 def _verification_prompt(config: VerificationConfig) -> str:
@@ -419,7 +419,7 @@ def _gate(node: Node, body: Nodes, source: dict[str, Any] | None) -> Node | None
         "notesOptional": True,
         "outputContract": {"contractRef": LOOP_CONTROL},
     }
-    return Node.of_step(step, node.pointer, origin=Origin("virtual", node.id, GATE), loop_id=node.id)
+    return Node.of_step(step, node.pointer, origin=StepSource("virtual", node.id, GATE), loop_id=node.id)
 
 
 def _taken_gate_id(loop: Loop, workflow_id: str) -> Finding:

@@ -20,8 +20,8 @@ from workrail_lint.systems.workrail.catalog.catalog import (
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
-    Origin,
     RawStep,
+    StepSource,
     catalog_hint,
     compile_error,
     step_label,
@@ -88,7 +88,7 @@ def _instantiate(caller: Node, step: RawStep, routine: Routine, args: Mapping[st
     if caller.model.run_condition is not None and emitted.get("runCondition") is None:
         emitted["runCondition"] = caller.model.run_condition.raw
     probed = args.get("capability") if routine.template_id == PROBE_TEMPLATE else None
-    origin = Origin("template", routine.template_id, step_id, probed if isinstance(probed, str) else None)
+    origin = StepSource("template", routine.template_id, step_id, probed if isinstance(probed, str) else None)
     return Node.of_step(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
 
 
@@ -273,4 +273,4 @@ def _inserted(probe: Node) -> Node:
     assert probe.origin is not None
     capability = probe.origin.capability
     step = {**probe.step, "id": f"wr_probe_{capability}", "title": f"Probe: {capability}"}
-    return Node.of_step(step, probe.pointer, origin=Origin("feature", PROBE_TEMPLATE, capability=capability))
+    return Node.of_step(step, probe.pointer, origin=StepSource("feature", PROBE_TEMPLATE, capability=capability))

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.patterns import Pattern, folded
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORED, Definition
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, read_domain
-from workrail_lint.systems.workrail.analysis.prose import folded, has_any
+from workrail_lint.systems.workrail.analysis.prose import has_any
 from workrail_lint.systems.workrail.model.workflow import ConfirmationGate, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members

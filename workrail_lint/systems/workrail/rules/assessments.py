@@ -447,6 +447,7 @@ _LEVEL_WORDS = frozenset(
 )
 _QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
 # "each rated weak, good or strong", "with one of the levels `low` or `high`".
+_LEVEL_SIGNS = ("level", "rate", "grade", "score", " with")  # one of them is in all that this matches
 _LEVELS_FOLLOW = Pattern(
     r"\b(?:each|both|all|them|dimensions?) (?:(?:is|are|as|be) )?(?:rated|graded|scored|with)\s+(?:as\s+|either\s+)?"
     r"|\blevels?(?: are| is)?:?\s+|\b(?:rate|grade|score) (?:each|both|them)(?: \w+)? (?:as |either )+"
@@ -542,6 +543,9 @@ class AssessmentDimensionUnknown(WorkflowRule):
     @staticmethod
     def _wrong_levels(text: str, levels: set[str], names: set[str]) -> list[str]:
         """Return what a list of levels has beside known ones, in a sentence that names an assessment or dimension."""
+        low = text.lower()
+        if not any(word in low for word in _LEVEL_SIGNS):
+            return []
         for match in _LEVELS_FOLLOW.finditer(text):
             if not any(name in sentence_at(text, match.start()).lower() for name in names):
                 continue

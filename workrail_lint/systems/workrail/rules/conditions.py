@@ -16,6 +16,7 @@ from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons, is_structure
+from workrail_lint.systems.workrail.model.build import workflow_validator
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import ConditionRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.prose import label, listing, value_at
@@ -73,6 +74,12 @@ def _gate_hint(name: str, place: StepPlace) -> str:
     if len(place.tokens) < 2 or place.tokens[-2] != "requireConfirmation" or name not in ("condition", "type", "gate"):
         return ""
     return "; a gate needs a kind that says who confirms: coordinator_eval or human_approval"
+
+
+def _broken(condition: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return which keywords of the schema a condition breaks, each with its place."""
+    violations = workflow_validator().violations({"steps": [{"runCondition": condition}]})
+    return {(violation.pointer, violation.keyword) for violation in violations}
 
 
 def when(condition: dict[str, Any], **members: Any) -> dict[str, Any]:
@@ -149,6 +156,9 @@ class ConditionOperatorUnknown(_ConditionRule):
             return None
         if operator in _NOT_IN_RULES and "/validationCriteria/" in place:
             return None
+        renamed = {operator if key == name else key: value for key, value in condition.items()}
+        if not _broken(renamed) < _broken(condition):
+            return None  # the value does not suit the operator
         return unsafe(f"use {operator}", Rename(finding.pointer, operator))
 
     def examples(self) -> Iterable[Example]:

@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.model.nodes import CombinationNode
 from workrail_lint.systems.workrail.model.workflow import Step, ValidationRule
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label
-from workrail_lint.systems.workrail.rules.rule_needs import BRACES, UNSURE_START, variables
+from workrail_lint.systems.workrail.rules.rule_needs import BRACES, UNSURE_START, is_unsafe_id, variables
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
 _VERDICT = "wr.contracts.review_verdict"
@@ -30,7 +30,6 @@ _TOKEN = Pattern(r"\{\{((?!wr\.)[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}"
 _NOTES = Pattern(r"\bnotes\b")
 _NOTES_ALWAYS = Pattern(r"(?i)\bnotes (?:with|for|on|at|after) (?:every|each) step\b")
 _NOTES_FOR = Pattern(r"notes (?:with|for|on|at|after) (?:every|each) ")  # in everything that matches, in lower case
-_UNSAFE = Pattern(r"[^a-z0-9_-]")  # in an id that the engine writes to its log
 _GENERATING = ("verification", "audit", "synthesis")
 
 
@@ -342,8 +341,8 @@ class EngineLoopIdUnsafe(EngineDefectRule):
             source = each.loop.condition_source if each.kind == "loop" else None
             if source is None or source.kind != "artifact_contract" or source.loop_id is None:
                 continue
-            if _UNSAFE.search(source.loop_id):
-                is_safe = bool(each.id) and not _UNSAFE.search(each.id)
+            if is_unsafe_id(source.loop_id):
+                is_safe = bool(each.id) and not is_unsafe_id(each.id)
                 report(
                     source.at("loopId"),
                     f"loop {quoted(each.id)}: with the loopId {quoted(source.loop_id)} the public engine loses its "
@@ -382,7 +381,7 @@ class EngineDimensionIdUnsafe(EngineDefectRule):
                 refs = each.assessment_refs if scope is None else [scope]
                 dimensions = [one for ref in refs if ref in declared for one in declared[ref].dimensions]
                 for dimension in dimensions:
-                    if level in dimension.levels and _UNSAFE.search(dimension.id):
+                    if level in dimension.levels and is_unsafe_id(dimension.id):
                         report(
                             dimension.at("id"),
                             f"dimension {quoted(dimension.id)}: at level {quoted(level)} the public engine fails with "

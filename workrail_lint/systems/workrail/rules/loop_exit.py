@@ -24,6 +24,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     decisions,
     from_named_condition,
     is_artifact_decided,
+    is_unsafe_id,
     may_come_next,
     only_user,
     steps_after,
@@ -220,13 +221,14 @@ class LoopSourceLoopIdMismatch(LoopRule):
         "If a prompt tells the agent another id than the loop's, its decisions are about no loop: they are rejected or "
         "ignored, and the loop runs to its limit. As long as no prompt names the other id, it is only advice."
     )
-    fix = "Set `loopId` to the loop's id."
+    fix = "Set `loopId` to the loop's id, if that one is valid."
 
     def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
         written = _authored_artifact(loop)
         if written is None or written.loop_id == loop.id or not loop.id:
             return
         title = f"set loopId to {quoted(loop.id)}"
+        is_usable = not is_unsafe_id(loop.id)
         if written.loop_id is None:
             if workflow.engine:
                 return  # the public engine ignores loopId
@@ -234,7 +236,7 @@ class LoopSourceLoopIdMismatch(LoopRule):
                 written.pointer,
                 f"loop {quoted(loop.id)}: conditionSource has no loopId; add {quoted(loop.id)}",
                 severity=Severity.INFO,
-                fix=unsafe(title, Insert(written.pointer, "loopId", None, loop.id)),
+                fix=unsafe(title, Insert(written.pointer, "loopId", None, loop.id)) if is_usable else None,
             )
             return
         other = written.loop_id
@@ -250,7 +252,7 @@ class LoopSourceLoopIdMismatch(LoopRule):
             written.at("loopId"),
             f"loop {quoted(loop.id)}: {message}",
             severity=Severity.WARNING if using else Severity.INFO,
-            fix=unsafe(title, Replace(written.at("loopId"), loop.id)),
+            fix=unsafe(title, Replace(written.at("loopId"), loop.id)) if is_usable else None,
         )
 
     def examples(self) -> Iterable[Example]:

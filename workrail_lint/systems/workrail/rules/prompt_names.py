@@ -59,6 +59,12 @@ class _FileUse(NamedTuple):
     is_written: bool
 
 
+def _times_named(name: str, text: str) -> int:
+    """Return how often a text has a file name that is not the end of a longer one."""
+    # Looking back only where the name is takes a tenth of the time.
+    return len(re.findall(rf"{re.escape(name)}(?<![\w-]{re.escape(name)})", text))
+
+
 class DeliverableNameDiffers(WorkflowRule):
     code = "RF060"
     name = "deliverable-name-differs"
@@ -82,9 +88,7 @@ class DeliverableNameDiffers(WorkflowRule):
         for name, own in by_name.items():
             use = own[0]
             # Where a text names the file in another way, it may say there that it is written.
-            if any(each.is_written for each in own) or len(re.findall(rf"(?<![\w-]){re.escape(name)}", text)) != len(
-                own
-            ):
+            if any(each.is_written for each in own) or _times_named(name, text) != len(own):
                 continue
             if not self._is_read(use) or self._is_there(use, workflow):
                 continue
@@ -125,8 +129,13 @@ class DeliverableNameDiffers(WorkflowRule):
     @staticmethod
     def _uses(workflow: WorkflowContext) -> Iterator[_FileUse]:
         order = {each.pointer: index for index, each in enumerate(workflow.all_steps)}
-        for phrase in delivered(workflow).phrases(_FILE, in_code=True):
-            name = phrase.hit.match[1].rpartition("/")[2]
+        named = [
+            (phrase.hit.match[1].rpartition("/")[2], phrase)
+            for phrase in delivered(workflow).phrases(_FILE, in_code=True)
+        ]
+        if len({name for name, _ in named}) < 2:
+            return  # what is read is what is written
+        for name, phrase in named:
             first, _ = phrase.passage.sentence(phrase.start)
             low = phrase.passage.low
             is_written = any(each.search(low, first, phrase.start) is not None for each in (_WRITES, _INTO))

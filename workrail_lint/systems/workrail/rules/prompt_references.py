@@ -14,6 +14,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.prose import has_any
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
@@ -86,12 +87,21 @@ _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 # Without marks: "the collect-facts step". Most such words are no ids.
 _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b", before=70)
-# "the notes of collect-facts", "step collect-facts", "the numbers from phase-1-look".
-_STEP_OF = Search(
-    (" of ", " from ", " in ", "step "),
-    r"\b(?:(?:notes?|outputs?|results?|findings?|answers?|numbers?|list|table|report) (?:of|from|in)"
-    r"|(?:from|of|in|see|by) (?=`?phase-)|step) `?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)",
-    before=16,
+# "the notes of collect-facts", "see phase-1-look", "step collect-facts". Their words are frequent, so each pattern
+# begins with its word and looks back.
+_BARE_ID = r"`?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)"
+_RESULTS = "note notes output outputs result results finding findings answer answers number numbers list table report"
+
+
+def _after(words: str) -> str:
+    """Return a pattern that matches behind one of some words."""
+    return "(?:" + "|".join([rf"(?<=\b{word})" for word in words.split()]) + ")"
+
+
+_STEPS_OF = (
+    Search((" of ", " from ", " in "), rf"{_after(_RESULTS)} \w+ {_BARE_ID}"),
+    Search((" phase-", " `phase-"), f"{_after('from of in see by')} {_BARE_ID}"),
+    Search(("step ",), rf"(?<!\w)step {_BARE_ID}"),
 )
 # "Use the verdict from the next step."
 _LATER = Search(
@@ -100,17 +110,18 @@ _LATER = Search(
     r"(?:the|a) (?:next|following|later) (?:step|phase)\b",
     before=90,
 )
+_KINDS = ("step", "phase", "stage")
 # In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish", "step 4 sorts the letters".
 _NUMBER_AND_TITLE = Pattern(
     r"\b(step|phase|stage) (\d{1,2})\s?(?:[:(–—-]+\s?|(?=\w))[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE
 )
 _NUMBER_NAMES = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES, 2)}
+_WORKFLOWS = ("workflow", "process")
 # "a workflow of seven steps", "this 5-step workflow".
 _COUNT_OF_STEPS = Pattern(
     rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:steps|phases)\b"
     rf"|\b(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})[- ](?:step|phase) (?:workflow|process)\b",
-    re.IGNORECASE,
 )
 _SMALL_WORDS = frozenset(
     ("a", "an", "the", "of", "and", "or", "for", "to", "in", "on", "with", "by", "from", "your", "its", "each", "all")
@@ -167,8 +178,8 @@ class StepReferenceUnknown(WorkflowRule):
                 seen.add((phrase.pointer, name))
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
         for text in workflow.top_texts:
-            if text.field in ("about", "description"):
-                count = _COUNT_OF_STEPS.search(text.text)
+            if text.field in ("about", "description") and any(kind in text.text.lower() for kind in _KINDS):
+                count = _COUNT_OF_STEPS.search(text.text.lower()) if has_any(text.text, _WORKFLOWS) else None
                 if count is not None and not self._has_so_many(count, workflow):
                     report(
                         text.pointer,
@@ -187,10 +198,11 @@ class StepReferenceUnknown(WorkflowRule):
     @staticmethod
     def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
         """Yield what a text about the workflow says of the number of a step, if that step has another one."""
-        if not any(map(str.isdecimal, text)):
+        matches = list(_NUMBER_AND_TITLE.finditer(text))
+        if not matches:
             return
         titles = [(index, plain_title(step.title)) for index, step in enumerate(workflow.steps, 1)]
-        for match in _NUMBER_AND_TITLE.finditer(text):
+        for match in matches:
             kind, number, words_after = match[1].lower(), match[2], match[3].lower()
             stems = _stems(words_after)
             right: list[str] = []
@@ -224,11 +236,12 @@ class StepReferenceUnknown(WorkflowRule):
         for phrase in texts.phrases(_LATER):
             yield phrase, phrase.words, f"{excerpt(phrase.words)} is not there yet, because that step runs later"
         known = known_step_ids(workflow)
-        for phrase in texts.phrases(_STEP_OF, in_code=True, wanted=lambda match: match[1] not in known):
-            ident = phrase.hit.match[1]
-            is_ours = self._is_stale(ident, workflow) or self._begins_like_id(ident, workflow)
-            if is_ours and (message := self._judge_id(ident, phrase, True, workflow)) is not None:
-                yield phrase, ident, message
+        for search in _STEPS_OF:
+            for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[1] not in known):
+                ident = phrase.hit.match[1]
+                is_ours = self._is_stale(ident, workflow) or self._begins_like_id(ident, workflow)
+                if is_ours and (message := self._judge_id(ident, phrase, True, workflow)) is not None:
+                    yield phrase, ident, message
         for kind, search in _PARTS.items():
             if texts.has(*search.words):
                 yield from self._unknown_parts(kind, search, workflow)

@@ -75,6 +75,8 @@ _TAKEN_IN = frozenset(("templateCall", "features", "extensionPoints", REFS))
 # No placeholder for a name or a description is longer.
 _TERSE = 12
 
+_UNSAFE = Pattern(r"[^a-z0-9_-]")
+
 
 def facts_of(workflow: WorkflowContext) -> set[str]:
     """Return the members of the document and its steps, and what else is true of it."""
@@ -351,6 +353,11 @@ def decided_by(loop: LoopStep, workflow: WorkflowContext) -> str | None:
 
 def artifact_source(loop_id: str) -> dict[str, Any]:
     return {"kind": ARTIFACT, "contractRef": LOOP_CONTROL, "loopId": loop_id}
+
+
+def is_unsafe_id(ident: str) -> bool:
+    """Return whether an id has characters that the public engine can't read again in its log."""
+    return _UNSAFE.search(ident) is not None
 
 
 def is_artifact_decided(step: Step, workflow: WorkflowContext) -> bool:

@@ -147,13 +147,17 @@ class StepRepeated(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for steps in _lists_of_steps(workflow):
             seen: dict[tuple[str, str], Step] = {}
-            for each in steps:
-                if (
-                    each.kind != "standard"
-                    or each.calls_template
-                    or (each.pointer in workflow.loop_of and not each.around)
-                ):
-                    continue
+            candidates = [
+                each
+                for each in steps
+                if each.kind == "standard"
+                and not each.calls_template
+                and (each.pointer not in workflow.loop_of or each.around)
+            ]
+            # Equal prompts begin with equal words, which are read faster than whole prompts.
+            if len({tuple(each.prompt_text.split(None, 4)[:4]) for each in candidates}) == len(candidates):
+                continue
+            for each in candidates:
                 prompt = " ".join(each.prompt_text.split())
                 if len(prompt) < _SHORT:
                     continue

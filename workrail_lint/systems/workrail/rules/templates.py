@@ -151,7 +151,7 @@ class TemplateCallMemberIgnored(_CallRule):
     origin = "product"
     summary = "A step that calls a template has members that the expansion drops."
     why = "The routine's steps replace the calling step; only its id and run condition are kept."
-    fix = "Remove the member."
+    fix = "Remove the member, unless it belongs to an assessment."
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
         if not step.calls_template or step.kind != "standard":
@@ -159,12 +159,12 @@ class TemplateCallMemberIgnored(_CallRule):
         for name, value in step.raw.items():
             # Nothing is lost where the value is the default.
             if name in _DROPPED and not self._is_default(value):
-                report(
-                    step.at(name),
-                    f"{label(step)}: `{name}` is dropped when the template call is expanded; remove it",
-                    fix=unsafe(f"remove `{name}`", Remove(step.at(name))),
-                    on_name=True,
-                )
+                message = f"{label(step)}: `{name}` is dropped when the template call is expanded"
+                if name in _MOVED:
+                    report(step.at(name), f"{message}; move it to a step with a prompt", on_name=True)
+                else:
+                    fix = unsafe(f"remove `{name}`", Remove(step.at(name)))
+                    report(step.at(name), f"{message}; remove it", fix=fix, on_name=True)
 
     @staticmethod
     def _is_default(value: object) -> bool:
@@ -179,6 +179,8 @@ class TemplateCallMemberIgnored(_CallRule):
 _KEPT = ("id", "title", "runCondition", "templateCall")
 _OTHER_RULES = ("prompt", "promptBlocks", "promptFragments")
 _DROPPED = frozenset((*StandardStep.leaves, *StandardStep.parts)).difference(_KEPT, _OTHER_RULES)
+# Without them an assessment would be unused, or not have the consequences that the author wants.
+_MOVED = frozenset(("assessmentRefs", "assessmentConsequences"))
 
 
 class TemplateIdToken(_CallRule):
