@@ -1,4 +1,7 @@
-"""Real fixes of real workflows: what was mended is reported in the file before, and less often or not at all after."""
+"""Real fixes of real workflows: what was mended is reported in the file before, and less often or not at all after.
+
+27 of 29 are reported: 26 in the file alone, and one where both files of the same id are checked.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,7 @@ REPORTED = {
     "fed34e2b": "contract-optional",
     "ff7e1d4b": "tool-unavailable",
 }
+REQUIRED = 26
 # Not among them: 5c739c34 and 84176985 (a step needs what another did not produce, and no text names it). 7b33b430: see
 # below.
 
@@ -59,6 +63,10 @@ def commits() -> list[str]:
 def shown(folder: Path) -> Counter[str]:
     with contextlib.chdir(folder):
         return Counter(f.name for f in check(["."], jobs=1).findings if f.severity is not Severity.INFO)
+
+
+def test_enough_fixes_are_reported() -> None:
+    assert len(commits()) == len(REPORTED) >= REQUIRED
 
 
 @pytest.mark.parametrize("commit", commits())

@@ -416,3 +416,30 @@ def test_generated_scenarios_start_with_the_inputs(tmp_path: Path) -> None:
     scenarios = [json.loads(path.read_text()) for path in (tmp_path / "scenarios").rglob("*.json")]
     starts = [scenario["context"] for scenario in scenarios if "context" in scenario]
     assert any("ticketKey" in start for start in starts)
+
+
+@pytest.mark.parametrize("optional", [("width",), ("width", "depth"), ("depth",)], ids=str)
+@pytest.mark.parametrize("alone", [True, False])
+def test_each_dimension_is_left_out_once_wherever_it_is_declared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], optional: tuple[str, ...], alone: bool
+) -> None:
+    """Something has to be submitted beside it: another dimension of the same assessment."""
+    names = ("width", "depth")
+    dimensions = [
+        {"id": name, "purpose": name, "levels": ["low", "high"], "required": name not in optional} for name in names
+    ]
+    refs = ["quality"] if alone else ["risk", "quality"]
+    document = {
+        **RELEASE,
+        "steps": [{"id": "judged", "title": "Judged", "prompt": "Judge it.", "assessmentRefs": refs}],
+        "assessments": [{"id": ref, "purpose": ref, "dimensions": dimensions} for ref in refs],
+    }
+    path, out = str(written(tmp_path / "assessed.json", document)), tmp_path / "scenarios"
+    found = result(capsys, path, "--profile", "reference", "--out", str(out))
+    assert (found["uncovered"], found["infeasible"]) == ([], [])
+    left_out = [goal for goal in found["new"] if "left-out:" in goal]
+    assert len(left_out) == len(refs) * len(names)
+    # Also where every level was shown already.
+    for file in sorted(out.iterdir()):
+        file.unlink()
+        assert result(capsys, path, "--profile", "reference", "--out", str(out))["uncovered"] == []

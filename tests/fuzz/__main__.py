@@ -82,7 +82,8 @@ def _fuzz(name: str, options: list[str], *, blind: bool) -> None:
     with nullcontext() if blind else atheris.instrument_imports(include=["workrail_lint", "pytest_workrail"]):
         from tests.fuzz.targets import TARGETS
     target = TARGETS[name].run
-    target(b"")  # what it imports is not the time of an input
+    for seed in (b"", *TARGETS[name].seeds):
+        target(seed)  # what it imports is not the time of an input
 
     def mutated(data: bytes, max_size: int, seed: int) -> bytes:
         """Half of the time damage that keeps the JSON readable, which random bytes seldom do."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import tables
+from effort import lines_run
 
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
@@ -315,6 +316,19 @@ def test_numbers_of_titles() -> None:
         each_step["runCondition"] = {"var": "place", "equals": value}
     branches["steps"][0]["prompt"] = "Set `place` to near or far."
     assert "PR062" not in codes(branches)
+
+
+@pytest.mark.parametrize(("is_branch", "count"), [(False, 200), (True, 16)])
+def test_numbers_of_many_titles_take_no_more_than_their_share(is_branch: bool, count: int) -> None:
+    def work(count: int) -> int:
+        numbered = titled(*(f"Step {1 if is_branch else number}: Peel" for number in range(count)))
+        for number, each_step in enumerate(numbered["steps"]) if is_branch else ():
+            each_step["runCondition"] = {"var": "goal", "equals": str(number)}
+        text = json.dumps(numbered)
+        return lines_run(lambda: check_text(text, select=["PR062"]))
+
+    work(count)
+    assert work(2 * count) < 2.5 * work(count)
 
 
 def test_a_number_in_about() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
@@ -154,10 +154,11 @@ class StepRepeated(WorkflowRule):
                 and not each.calls_template
                 and (each.pointer not in workflow.loop_of or each.around)
             ]
-            prompts = [" ".join(each.prompt_text.split()) for each in candidates]
-            if len(set(prompts)) == len(prompts):
+            # Equal prompts begin with equal words, which are read faster than whole prompts.
+            if len({tuple(each.prompt_text.split(None, 4)[:4]) for each in candidates}) == len(candidates):
                 continue
-            for each, prompt in zip(candidates, prompts, strict=True):
+            for each in candidates:
+                prompt = " ".join(each.prompt_text.split())
                 if len(prompt) < _SHORT:
                     continue
                 key = prompt, repr((each.raw.get("runCondition"), each.raw.get("promptFragments")))
@@ -182,6 +183,10 @@ class StepRepeated(WorkflowRule):
 _NUMBERED = Pattern(r"\s*(?:(phase|step|stage|part)\s+)?(\d{1,3})(?:\.(\d{1,3}))?([a-z])?\s*(?:[:.)–—]|- |$)")
 
 
+_NEAR = 100  # titles with a number that are compared with one
+_BRANCHES = 4  # of them, those that may be branches of one decision, which is slow to find out
+
+
 class TitleNumberOrder(WorkflowRule):
     code = "PR062"
     name = "title-number-order"
@@ -194,7 +199,8 @@ class TitleNumberOrder(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for steps in _lists_of_steps(workflow):
-            earlier: list[tuple[tuple[int, int, str], Step, str]] = []
+            earlier: dict[str, list[tuple[tuple[int, int, str], Step]]] = {}  # by the kind of number
+            largest: dict[str, tuple[int, int, str]] = {}
             for each in steps:
                 has_number = any(map(str.isdigit, each.title))
                 match = _NUMBERED.match(each.title.lower()) if has_number else None
@@ -202,15 +208,17 @@ class TitleNumberOrder(WorkflowRule):
                     continue
                 kind = match[1] or ""
                 number = int(match[2]), int(match[3] or 0), match[4] or ""
+                same_kind = earlier.setdefault(kind, [])
+                # Nearly all numbers go up, and a step far away is not mistaken for this one.
+                compared = same_kind[: -_NEAR - 1 : -1] if number <= largest.get(kind, number) else []
+                clashes = (
+                    other
+                    for before, other in compared
+                    if self._is_out_of_order(before, number, "loop" in (other.kind, each.kind))
+                )
+                branches = islice(clashes, _BRANCHES)
                 clash = next(
-                    (
-                        other
-                        for before, other, sort in reversed(earlier)
-                        if sort == kind
-                        and self._is_out_of_order(before, number, "loop" in (other.kind, each.kind))
-                        and not exclusive(other.run_condition, each.run_condition)
-                    ),
-                    None,
+                    (other for other in branches if not exclusive(other.run_condition, each.run_condition)), None
                 )
                 if clash is not None:
                     report(
@@ -219,7 +227,8 @@ class TitleNumberOrder(WorkflowRule):
                         "number the steps in their order",
                     )
                     break
-                earlier.append((number, each, kind))
+                same_kind.append((number, each))
+                largest[kind] = max(number, largest.get(kind, number))
 
     @staticmethod
     def _is_out_of_order(before: tuple[int, int, str], number: tuple[int, int, str], is_loop: bool) -> bool:
