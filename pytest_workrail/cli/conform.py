@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 from pytest_workrail.mcp.conform import Checked, Figures, compare_engine, groups
 from pytest_workrail.mcp.engine_process import engine_version, start_engine
-from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, out, out_json, printable
 from workrail_lint.base.wording import counted
@@ -97,7 +97,7 @@ def _compared(directory: Path, node: str | None, workflows: list[Checked], excha
         data.mkdir()
         for number, workflow in enumerate(workflows):
             copy = workspace / "workflows" / f"{number}-{os.path.basename(workflow.path)}"
-            write_atomically(os.fspath(copy), read_bytes(workflow.path), folder)
+            shutil.copyfile(workflow.path, copy)
         started = start_engine(directory, workspace, data, node=node)
         if isinstance(started, Err):
             raise UsageError(printable(started.error))

@@ -39,7 +39,10 @@ OF_OS = {"open", "replace", "rename", "renames", "truncate", "link", "symlink", 
 OF_OS |= {"copy", "copy2", "copyfile", "copytree", "move"}
 OF_PATHS = {"write_text", "write_bytes", "read_text", "symlink_to", "hardlink_to"}
 # Copies between the folders of one run, where agents work; links stay links.
-COPIES = {"pytest_workrail/systems/blocks/workspaces.py": ["os.symlink", "shutil.copyfile", "shutil.copytree"]}
+COPIES = {
+    "pytest_workrail/cli/conform.py": ["shutil.copyfile"],
+    "pytest_workrail/systems/blocks/workspaces.py": ["os.symlink", "shutil.copyfile", "shutil.copytree"],
+}
 # Modules with ways of their own to a file, or to another machine.
 OTHER_DOORS = {"codecs", "fileinput", "gzip", "bz2", "lzma", "zipfile", "tarfile", "sqlite3", "dbm", "shelve", "pickle"}
 OTHER_DOORS |= {

@@ -198,7 +198,7 @@ class StepReferenceUnknown(WorkflowRule):
     @staticmethod
     def _wrong_numbers(text: str, workflow: WorkflowContext) -> Iterator[str]:
         """Yield what a text about the workflow says of the number of a step, if that step has another one."""
-        matches = list(_NUMBER_AND_TITLE.finditer(text))
+        matches = list(_NUMBER_AND_TITLE.finditer(text)) if any(map(str.isdecimal, text)) else []
         if not matches:
             return
         titles = [(index, plain_title(step.title)) for index, step in enumerate(workflow.steps, 1)]
