@@ -196,7 +196,7 @@ _LENIENT = frozenset({"start_workflow", "list_workflows", "inspect_workflow"})
 
 
 def passed_over(tool: ToolName, request: object) -> tuple[str, ...]:
-    """Return the members of a request that the public engine does not know and passes over without a word."""
+    """Return the members of a request that the public engine does not know and ignores."""
     if tool not in _LENIENT or not isinstance(request, dict):
         return ()
     return tuple(name for name in request if isinstance(name, str) and name not in _SCHEMAS[tool]["properties"])
