@@ -4,7 +4,7 @@
 
 The contract packs of the other document systems stay in files of their own; the digest is over all of them together.
 The sources are written for people: a text is a list of lines, a pattern is named (`@uuid`), a closed
-object says so once, refs leave out their usual placements, and a routine that needs no entry of its own
+object says so once, refs leave out their usual placements, and a routine that needs no separate entry
 is just its definition.
 """
 
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.generated import bring_up_to_date
 from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail import catalog
 from workrail_lint.systems.workrail.catalog.catalog import CORE_FILE, PLACEMENTS, by_id, digest_of
@@ -28,7 +29,7 @@ _SOURCE = _HERE / "source"
 
 
 def core_document() -> dict[str, Any]:
-    """The core catalog, assembled from its sources, without the packs that stand elsewhere."""
+    """Return the core catalog, assembled from its sources, without the packs that are kept elsewhere."""
     document = {
         **_read("catalog.json"),
         "features": [_feature(entry) for entry in _read("features.json")],
@@ -41,20 +42,13 @@ def core_document() -> dict[str, Any]:
     return {**document, "digest": digest_of(complete)}
 
 
-def files() -> dict[Path, str]:
-    """Every generated file and its text."""
-    return {_SHIPPED / CORE_FILE: document_text(core_document())}
+def files() -> dict[str, str]:
+    """Return every generated file and its text."""
+    return {str(_SHIPPED / CORE_FILE): document_text(core_document())}
 
 
 def main(arguments: list[str]) -> int:
-    stale = [p for p, text in files().items() if not p.exists() or p.read_text(encoding="utf-8") != text]
-    if "--check" in arguments:
-        for path in stale:
-            sys.stderr.write(f"{path.name} is out of date\n")
-        return 1 if stale else 0
-    for path in stale:
-        path.write_text(files()[path], encoding="utf-8", newline="\n")
-    return 0
+    return bring_up_to_date(files(), arguments)
 
 
 def _read(name: str) -> Any:

@@ -6,7 +6,10 @@ a reader of the code looks for. How nodes are built from a document is in `workr
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import textwrap
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,8 +63,8 @@ class _Class(NamedTuple):
 class Runtime:
     """Renders the module of a document."""
 
-    def __init__(self, root: type[BaseModel], plan: Plan, *further: type[BaseModel]) -> None:
-        """`further` are roots of documents whose classes are in the same module."""
+    def __init__(self, root: type[BaseModel], plan: Plan, *others: type[BaseModel]) -> None:
+        """`others` are roots of documents whose classes are in the same module."""
         self._plan = plan
         self._models: dict[str, type[BaseModel]] = {}
         self._aliases: dict[str, str] = {}
@@ -70,7 +73,7 @@ class Runtime:
         self._tags: dict[tuple[str, str], list[str]] = {}
         self._shared: set[str] = set()  # what is imported of the other module
         self._waiting: list[type[BaseModel]] = []
-        for each in (root, *further):
+        for each in (root, *others):
             self._add(each)
         self._classes: list[_Class] = []
         while self._waiting:
@@ -160,11 +163,11 @@ class Runtime:
         return definition
 
     def _can_be_empty(self, model: type[BaseModel]) -> bool:
-        """Whether a missing object of a model reads as an empty one."""
+        """Return whether a missing object of a model reads as an empty one."""
         return model.__name__ in self._plan.empty or any(field.is_required() for field in model.model_fields.values())
 
     def _type(self, annotation: Any) -> _Type:
-        """The type of what an annotation of a model allows."""
+        """Return the type of what an annotation of a model allows."""
         plain = self._plan.plain.get(getattr(annotation, "__name__", ""))
         if plain is not None:
             return _Type(plain)
@@ -236,6 +239,15 @@ class Runtime:
         return _Type(names, reader=_union_reader(switch, choices))
 
 
+def formatted(path: str, text: str) -> str:
+    """Return the text of a module, formatted like all others."""
+    for command in (["check", "--fix-only", "--select", "I,F401"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", path, "-"]
+        ran = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True, cwd=os.path.dirname(path))
+        text = ran.stdout
+    return text
+
+
 def _union_reader(switch: Switch, choices: Mapping[str, _Type]) -> str | None:
     if isinstance(switch, ByType):
         given = {"of_object": choices.get("object"), "of_array": choices.get("array")}
@@ -262,14 +274,14 @@ def _tables(item: _Class) -> Iterator[str]:
 
 
 def _import(module: str, names: Sequence[str], text: str) -> Iterator[str]:
-    """The line that imports the names which occur in a text."""
+    """Yield the line that imports the names which occur in a text."""
     used = [name for name in names if re.search(rf"\b{name}\b", text)]
     if used:
         yield f"from {module} import {', '.join(used)}"
 
 
 def _unbroken(line: str) -> str:
-    """A line whose value can't be broken, however long it is; alone in a line it may fit."""
+    """Return a line whose value can't be broken, however long it is; alone in a line it may fit."""
     value = line.partition(" = ")[2]
     return line if len(value) + 4 <= _WIDTH else f"{line}  # noqa: E501"
 

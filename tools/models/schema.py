@@ -18,7 +18,7 @@ _VERBATIM = frozenset({"const", "enum", "default", "examples", "required"})
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a document, every shape in it a definition named after its model."""
+    """Return the schema of a document, every shape in it a definition named after its model."""
     root = model.model_json_schema(ref_template="#/definitions/{model}", schema_generator=_Generator)
     definitions = root.pop("$defs", {})
     if "$ref" not in root:
@@ -45,11 +45,12 @@ class _Generator(GenerateJsonSchema):
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
         switch = schema["discriminator"]
         if not isinstance(switch, Switch):
-            raise TypeError(f"a union needs a switch to be told apart: {sorted(map(str, schema['choices']))}")
+            alternatives = sorted(map(str, schema["choices"]))
+            raise TypeError(f"a union needs a switch to distinguish its alternatives: {alternatives}")
         return switch.schema({str(tag): self.generate_inner(choice) for tag, choice in schema["choices"].items()})
 
     def union_schema(self, schema: core_schema.UnionSchema) -> JsonSchemaValue:
-        raise TypeError("an untagged union gives errors nobody can read; use a switch from `unions`")
+        raise TypeError("an untagged union gives unreadable errors; use a switch")
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return {"if": {"type": "null"}, "else": self.generate_inner(schema["schema"])}
@@ -76,7 +77,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def _arranged(schema: Any) -> Any:
-    """Keywords in reading order, descriptions on one line."""
+    """Return the keywords in reading order, descriptions on one line."""
     if isinstance(schema, list):
         return [_arranged(part) for part in schema]
     if not isinstance(schema, dict):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from tools.models.blocks.scalars import AnyText, Limit, Open, SafeId, Telling, Texts, Timestamp
+from workrail_lint.base.closed_sets import words
 from workrail_lint.documents.models import Array, ByMember, Finite, Listed, Maybe, Number, OneOf
 from workrail_lint.systems.blocks.vocabulary import (
     AgentNodeType,
@@ -21,7 +22,6 @@ from workrail_lint.systems.blocks.vocabulary import (
     Scrutiny,
     VariableType,
     WorkflowStatus,
-    members,
 )
 
 
@@ -81,7 +81,7 @@ class SubWorkflowConfig(Open):
     output_mappings: Maybe[dict[str, Any]] = Field(None, description="Our variables, from its.")
 
 
-_BLOCK_TYPES = (*members(BlockType), *members(ControlType))
+_BLOCK_TYPES = (*words(BlockType), *words(ControlType))
 NodeBlockType = Literal["plan", "dev", "test", "review", "devops", "condition", "forEach", "subWorkflow"]
 assert NodeBlockType.__args__ == _BLOCK_TYPES  # type: ignore[attr-defined]
 

@@ -26,5 +26,5 @@ _PACKS = {
 
 
 def packs() -> list[dict[str, Any]]:
-    """The entries of a catalog's list of contracts, by id."""
+    """Return the entries of a catalog's list of contracts, by id."""
     return entries("block", _PACKS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +19,7 @@ from tools.models.blocks.run import (
 )
 from tools.models.blocks.scalars import AnyText, Open, Texts
 from tools.models.blocks.trace import RunTrace
-from tools.models.runtime import Plan, Runtime
+from tools.models.runtime import Plan, Runtime, formatted
 from workrail_lint.documents.models import ByMember, Listed
 
 PATH = Path(__file__).parents[3] / "workrail_lint" / "systems" / "blocks" / "model" / "documents.py"
@@ -67,9 +65,7 @@ class FanInResult(ExtendedFanInResult):
     conflicts: Listed[_Conflict] = Field(description="The conflicts, by path.")  # type: ignore[assignment]
 
 
-def render() -> str:
-    """Return the text of the module, formatted like all others."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(PATH), "-"]
+def modules() -> dict[str, str]:
+    """Return the path and the text of the module."""
     roots = (FanInResult, CodeDeliverables, Environment, LocalMount, GithubMount, RunTrace)
-    text = Runtime(StudioWorkflow, PLAN, *roots).module()
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=PATH.parent).stdout
+    return {str(PATH): formatted(str(PATH), Runtime(StudioWorkflow, PLAN, *roots).module())}

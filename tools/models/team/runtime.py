@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-from tools.models.runtime import Plan, Runtime
+from tools.models.runtime import Plan, Runtime, formatted
 from tools.models.team import status
 from tools.models.team.backlog import Acceptance, ChangeRequest, TaskBacklog
 from tools.models.team.exchange import AgentInput, AgentOutput, DispatchPlan
@@ -68,9 +66,5 @@ def modules() -> dict[str, str]:
         "events.py": Runtime(RunTrace, TRACE_PLAN),
         "scenario.py": Runtime(TeamScenario, SCENARIO_PLAN),
     }
-    return {str(_FOLDER / name): _formatted(name, runtime.module()) for name, runtime in runtimes.items()}
-
-
-def _formatted(name: str, text: str) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(_FOLDER / name), "-"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=_FOLDER).stdout
+    paths = {str(_FOLDER / name): runtime for name, runtime in runtimes.items()}
+    return {path: formatted(path, runtime.module()) for path, runtime in paths.items()}

@@ -1,4 +1,4 @@
-"""Leaf types and base classes of team documents. Names stand in the files as they stand here."""
+"""Leaf types and base classes of team documents. Names are the same in the files as here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ OptionId = Annotated[str, Text(pattern=vocabulary.OPTION_ID)]
 RepoPath = Annotated[str, Text(pattern=_REPO_PATH)]
 SessionPath = Annotated[str, Text(pattern=_SESSION_PATH)]
 Texts = Annotated[tuple[AnyText, ...], Array()]
-SaidTexts = Annotated[tuple[Said, ...], Array(1)]
 Paths = Annotated[tuple[RepoPath, ...], Array(unique=True)]
 
 
@@ -51,11 +50,11 @@ class Shut(_Object):
 
 
 def one_or_more(item: Any) -> Any:
-    """A text, or a list of at least one."""
+    """Return a text, or a list of at least one."""
     many = Annotated[tuple[item, ...], Array(1)]
     return Annotated[Annotated[item, Tag("string")] | Annotated[many, Tag("array")], Discriminator(ByType())]
 
 
 def text_or(model: Any) -> Any:
-    """A text, or an object of a model."""
+    """Return a text, or an object of a model."""
     return Annotated[Annotated[AnyText, Tag("string")] | Annotated[model, Tag("object")], Discriminator(ByType())]

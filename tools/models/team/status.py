@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from tools.models.team.scalars import Open, Said, SessionName, Shut, TaskRef, Texts, Timestamp
+from workrail_lint.base.closed_sets import is_member, words
 from workrail_lint.documents.models import AnyText, Array, ByMember, Maybe, Number, OneOf, Text
-from workrail_lint.systems.team import vocabulary as words
+from workrail_lint.systems.team import vocabulary
 from workrail_lint.systems.team.state_machine import is_approval, is_change_request
 
-DecisionId = Annotated[str, Text(pattern=words.DECISION_ID)]
+DecisionId = Annotated[str, Text(pattern=vocabulary.DECISION_ID)]
 
 
 class Corrector(str, Enum):
@@ -27,7 +28,7 @@ class _Decision(Open):
     decision_id: DecisionId
     question: Said
     asked_at: Timestamp
-    state_context: OneOf[words.WorkflowState]
+    state_context: OneOf[vocabulary.WorkflowState]
 
 
 class PendingDecision(_Decision):
@@ -45,8 +46,8 @@ _GATE_ANSWERS: list[Any] = [
         "then": {"properties": {"answer": answer}},
     }
     for ident, answer in (
-        (words.APPROVE_DESIGN_ID, {"pattern": "^(?:approved|changes-requested:)"}),
-        (words.REVIEW_STRATEGY_ID, {"enum": list(words.words(words.Strategy))}),
+        (vocabulary.APPROVE_DESIGN_ID, {"pattern": "^(?:approved|changes-requested:)"}),
+        (vocabulary.REVIEW_STRATEGY_ID, {"enum": list(words(vocabulary.Strategy))}),
     )
 ]
 
@@ -63,11 +64,11 @@ class AnsweredDecision(_Decision):
 
     @model_validator(mode="after")
     def _gates(self) -> AnsweredDecision:
-        if self.decision_id == words.APPROVE_DESIGN_ID and not (
+        if self.decision_id == vocabulary.APPROVE_DESIGN_ID and not (
             is_approval(self.answer) or is_change_request(self.answer)
         ):
             raise ValueError("the answer about the design starts with approved or changes-requested:")
-        if self.decision_id == words.REVIEW_STRATEGY_ID and not words.is_member(self.answer, words.Strategy):
+        if self.decision_id == vocabulary.REVIEW_STRATEGY_ID and not is_member(self.answer, vocabulary.Strategy):
             raise ValueError("the answer is per-batch or single-final")
         return self
 
@@ -110,7 +111,7 @@ class CorrectionDispatch(Open):
 class DesignGate(Open):
     """The tracked state of the design approval."""
 
-    correction_status: OneOf[words.CorrectionStatus] | None = None
+    correction_status: OneOf[vocabulary.CorrectionStatus] | None = None
     last_correction_dispatch: CorrectionDispatch | None = None
 
 
@@ -139,7 +140,7 @@ class RetryCounts(Shut):
     fix_build: Maybe[_Count] = Field(default=None, alias="FIX_BUILD")
 
 
-_NO_TASK_STATE: dict[str, Any] = {"not": {"anyOf": [{"required": [name]} for name in words.TASK_STATE_KEYS]}}
+_NO_TASK_STATE: dict[str, Any] = {"not": {"anyOf": [{"required": [name]} for name in vocabulary.TASK_STATE_KEYS]}}
 
 
 class SessionStatus(Open):
@@ -147,7 +148,7 @@ class SessionStatus(Open):
 
     model_config = ConfigDict(json_schema_extra=_NO_TASK_STATE)
 
-    current_state: OneOf[words.WorkflowState]
+    current_state: OneOf[vocabulary.WorkflowState]
     session: SessionName
     assumptions: Texts
     known_issues: Texts
@@ -155,12 +156,12 @@ class SessionStatus(Open):
     gate_tracking: Maybe[GateTracking] = None
     runtime_flags: Maybe[RuntimeFlags] = None
     retry_counts: Maybe[dict[TaskRef, RetryCounts]] = None
-    last_ci_result: Maybe[OneOf[words.CiStatus]] = None
+    last_ci_result: Maybe[OneOf[vocabulary.CiStatus]] = None
     last_update: Timestamp
     blocker: Maybe[AnyText] = None
 
     @model_validator(mode="after")
     def _no_task_state(self) -> SessionStatus:
-        if set(words.TASK_STATE_KEYS) & (self.model_extra or {}).keys():
+        if set(vocabulary.TASK_STATE_KEYS) & (self.model_extra or {}).keys():
             raise ValueError("the state of tasks belongs in tasks.yaml")
         return self

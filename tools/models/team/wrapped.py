@@ -19,13 +19,13 @@ _MaybeSaid = Maybe[Said]
 
 
 def member_of(section: str) -> str:
-    """The member that holds a section: `Modules/components` is `modules_components`."""
+    """Return the member that holds a section: `Modules/components` is `modules_components`."""
     return re.sub(r"[^a-z0-9]+", "_", section.lower())
 
 
-def _document(name: str, about: str, kind: TeamKind, **further: Any) -> type[Open]:
-    """A model with a member for each section: the required ones, and the advised ones if they are there."""
-    fields: dict[str, Any] = dict(further)
+def _document(name: str, about: str, kind: TeamKind, **members: Any) -> type[Open]:
+    """Return a model with a member for each section: the required ones, and the advised ones if they are there."""
+    fields: dict[str, Any] = dict(members)
     fields |= {member_of(section.name): (Said, ...) for section in REQUIRED.get(kind, ())}
     fields |= {member_of(section.name): (_MaybeSaid, None) for section in ADVISED.get(kind, ())}
     return create_model(name, __base__=Open, __doc__=about, **fields)

@@ -132,7 +132,7 @@ class CatalogDocument(_Closed):
 
 
 def catalog_schema() -> JsonObject:
-    """The JSON Schema of a catalog document, references resolved, in the subset of `shape`."""
+    """Return the JSON Schema of a catalog document, references resolved, in the subset of `shape`."""
     schema = CatalogDocument.model_json_schema(by_alias=True)
     definitions = schema.pop("$defs")
     return {"$schema": "http://json-schema.org/draft-07/schema#", **_inline(schema, definitions)}

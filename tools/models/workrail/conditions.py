@@ -24,17 +24,17 @@ from workrail_lint.documents.models import (
 
 class Condition(Closed):
     """A test on the context. With `var`, the first operator that is present decides; without one, the
-    variable's truth does. Otherwise `and`, `or` and `not` combine further conditions."""
+    variable's truth does. Otherwise `and`, `or` and `not` combine other conditions."""
 
-    var: Maybe[AnyText] = Field(None, description="Context variable to look at; a dot in it is just a character.")
-    equals: Any = Field(None, description="Holds when the variable equals this, case and surrounding space aside.")
+    var: Maybe[AnyText] = Field(None, description="Context variable to test; a dot in its name has no special meaning.")
+    equals: Any = Field(None, description="Holds when the variable equals this, ignoring case and surrounding space.")
     not_equals: Any = Field(None, alias="not_equals", description="Holds when `equals` would not.")
     gt: Maybe[Finite] = Field(None, description="Holds for a number greater than this.")
     gte: Maybe[Finite] = Field(None, description="Holds for a number greater than or equal to this.")
     lt: Maybe[Finite] = Field(None, description="Holds for a number less than this.")
     lte: Maybe[Finite] = Field(None, description="Holds for a number less than or equal to this.")
     in_: Maybe[Listed[Any]] = Field(None, alias="in", description="Holds when the variable equals one of these.")
-    contains: Maybe[AnyText] = Field(None, description="Holds when the variable's text contains this, case aside.")
+    contains: Maybe[AnyText] = Field(None, description="Holds when the variable's text contains this, ignoring case.")
     and_: Maybe[Listed[Condition]] = Field(
         None, alias="and", description="Holds when every one of these holds; an empty list always does."
     )
@@ -48,7 +48,7 @@ class ConfirmationGate(Closed):
     """Asks a named party to approve, always or under a condition."""
 
     kind: OneOf[GateKind] = Field(description="Who approves.")
-    condition: Maybe[Condition] = Field(None, description="Ask only when this holds; ask always when left out.")
+    condition: Maybe[Condition] = Field(None, description="Ask only when this holds (default: always ask).")
 
 
 Confirmation = TypeAliasType(
@@ -63,17 +63,19 @@ Confirmation = TypeAliasType(
             Tag("object"),
         ],
         Discriminator(ByType()),
-        Field(description="Whether a step needs approval: yes or no, a gate that says by whom, or a condition."),
+        Field(
+            description="Whether a step needs approval: true or false, a gate that says who approves, or a condition."
+        ),
     ],
 )
 
 
 class ArtifactSource(Closed):
-    """The agent decides: it submits an artifact that says whether the loop goes on."""
+    """The agent decides: it submits an artifact that says whether the loop continues."""
 
     kind: Literal[ConditionSourceKind.ARTIFACT_CONTRACT] = Field(description="Decided by an artifact.")
     contract_ref: FilledText = Field(description="Contract pack the artifact must satisfy.")
-    loop_id: Maybe[FilledText] = Field(None, description="The loop the artifact speaks for.")
+    loop_id: Maybe[FilledText] = Field(None, description="The loop that the artifact is about.")
 
 
 class ContextSource(Closed):

@@ -12,9 +12,9 @@ from workrail_lint.documents.models import AnyText, Array, ByPresence, ByType, C
 
 
 class RuleCondition(Closed):
-    """When a rule applies. Narrower than a step's condition, and what it combines is not looked into."""
+    """When a rule applies. It allows less than a step's condition, and the parts it combines are not checked."""
 
-    var: Maybe[AnyText] = Field(None, description="Context variable to look at.")
+    var: Maybe[AnyText] = Field(None, description="Context variable to test.")
     equals: Any = Field(None, description="Holds when the variable equals this.")
     not_equals: Any = Field(None, alias="not_equals", description="Holds when `equals` would not.")
     gt: Maybe[Finite] = Field(None, description="Holds for a number greater than this.")
@@ -29,7 +29,7 @@ class RuleCondition(Closed):
 class RuleFields(Closed):
     """The members of a rule in either form of the document."""
 
-    type: OneOf[ValidationRuleType] = Field(description="How the output is looked at.")
+    type: OneOf[ValidationRuleType] = Field(description="How the output is checked.")
     value: Maybe[AnyText] = Field(None, description="Text the output must contain, for a `contains` rule.")
     pattern: Maybe[AnyText] = Field(None, description="Regular expression to match, for a `regex` rule.")
     flags: Maybe[AnyText] = Field(None, description="Flags of the regular expression.")
@@ -44,7 +44,7 @@ class RuleFields(Closed):
 class ValidationRule(RuleFields):
     """One check on the text an agent submits."""
 
-    message: AnyText = Field(description="What the agent is told when the check fails.")
+    message: AnyText = Field(description="What the agent reads when the check fails.")
 
 
 class AllCriteria(Closed):

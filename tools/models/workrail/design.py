@@ -90,7 +90,7 @@ class DesignOutput(Closed):
 class DesignRule(RuleFields):
     """One check on the text an agent submits; the message may be left out."""
 
-    message: Maybe[AnyText] = Field(None, description="What the agent is told when the check fails.")
+    message: Maybe[AnyText] = Field(None, description="What the agent reads when the check fails.")
 
 
 class DesignAllCriteria(Closed):
@@ -141,7 +141,7 @@ class DesignStandardStep(StandardStepOf[LooseId, DesignCriteria]):
 
 
 class DesignParallelStep(ParallelStepOf[LooseId]):
-    """A step that runs child workflows side by side."""
+    """A step that runs child workflows in parallel."""
 
 
 class TemplateCallStep(Closed):
@@ -187,7 +187,7 @@ class NamedLoopStep(Closed):
     loop_id: LooseId = Field(description="Name of the loop, unique within the workflow.")
     title: Maybe[Title] = Field(None, description="Short heading; made from the name when left out.")
     while_: ConditionRef = Field(alias="while", description="The condition that keeps the loop going.")
-    max_iterations: MaxIterations = Field(description="Most rounds the loop may take, whatever decides.")
+    max_iterations: MaxIterations = Field(description="Maximum number of rounds, whatever ends the loop.")
     body: DesignLoopBody = Field(description="What is repeated.")
     function_definitions: Maybe[Listed[FunctionDefinition]] = Field(
         None, description="Functions for the steps written in the body."
@@ -248,7 +248,7 @@ class DesignExtensionPoint(Closed):
     """A slot that a project can fill; its name is the member it stands under."""
 
     purpose: Purpose = Field(description="What the slot is for.")
-    default_binding: Target = Field(description="What is used when a project binds nothing.")
+    default_binding: Target = Field(description="What is used if the project binds nothing.")
     accepted_kinds: Maybe[AcceptedKinds] = Field(None, description="What may be bound here.")
     input_contract: Maybe[dict[str, Any]] = Field(None, description="What the slot offers to what is bound.")
     output_contract: Maybe[dict[str, Any]] = Field(None, description="What the slot expects back.")

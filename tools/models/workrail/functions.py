@@ -35,7 +35,7 @@ class FunctionParameter(Closed):
     required: Maybe[bool] = Field(None, description="Whether every call must pass it.")
     description: Maybe[AnyText] = Field(None, description="What the argument means.")
     enum: Maybe[Annotated[tuple[Choice, ...], Array(1)]] = Field(None, description="The only values allowed.")
-    default: Any = Field(None, description="Value meant when the argument is left out.")
+    default: Any = Field(None, description="Value if the argument is omitted.")
 
 
 class FunctionDefinition(Closed):

@@ -48,15 +48,15 @@ class Injection(Closed):
 class Provenance(Closed):
     """Where a step comes from."""
 
-    source: Literal["authored", "template", "feature", "virtual", "normalized"] = Field(description="What made it.")
-    origin: Maybe[AnyText] = Field(None, description="The template, step or rewriting that it was made from.")
+    source: Literal["authored", "template", "feature", "virtual", "normalized"] = Field(description="What produced it.")
+    origin: Maybe[AnyText] = Field(None, description="The template, step or normalization that produced it.")
     injected: Listed[Injection] = Field(description="Builtins in its prompt, in the order of their first use.")
 
 
 class NoConfirmation(Closed):
-    """The step waits for no approval."""
+    """The step needs no approval."""
 
-    kind: Literal["never"] = Field(description="The step waits for no approval.")
+    kind: Literal["never"] = Field(description="The step needs no approval.")
 
 
 class EveryConfirmation(Closed):
@@ -89,15 +89,15 @@ ConfirmationRule = TypeAliasType(
 
 
 class RequiredContract(Closed):
-    """The contract pack that an artifact of the step has to satisfy."""
+    """The contract pack that an artifact of the step must satisfy."""
 
     ref: AnyText = Field(description="Id of the contract pack, which is among `contracts`.")
-    required: bool = Field(description="Whether the artifact has to be there.")
+    required: bool = Field(description="Whether the artifact is required.")
     capability: Maybe[AnyText] = Field(None, description="On a probe step, the capability to observe.")
 
 
 class RequiredAssessments(Closed):
-    """The assessments that a step has to submit."""
+    """The assessments that a step must submit."""
 
     refs: Listed[AnyText] = Field(description="Ids of the assessments.")
     consequences: Listed[AssessmentConsequence] = Field(description="What follows from their results.")
@@ -108,7 +108,7 @@ class StepOutput(Closed):
 
     contract: Maybe[RequiredContract] = Field(None, description="An artifact that satisfies a contract pack.")
     assessments: Maybe[RequiredAssessments] = Field(None, description="Assessments.")
-    criteria: Maybe[ValidationCriteria] = Field(None, description="What the notes have to satisfy.")
+    criteria: Maybe[ValidationCriteria] = Field(None, description="What the notes must satisfy.")
 
 
 class ProgramStepFields(Closed):
@@ -118,7 +118,7 @@ class ProgramStepFields(Closed):
     title: AnyText = Field(description="Short heading.")
     run_condition: Maybe[Condition] = Field(None, description="Run the step only when this holds.")
     confirmation: ConfirmationRule = Field(description="Whether the step waits for approval.")
-    notes: NotesRule = Field(description="Whether the agent has to submit notes.")
+    notes: NotesRule = Field(description="Whether the agent must submit notes.")
     provenance: Provenance = Field(description="Where the step comes from.")
 
 
@@ -128,18 +128,18 @@ class PromptStep(ProgramStepFields):
 
     type: Literal["step"] = Field(description="A step that the agent works on.")
     prompt: AnyText = Field(description="The prompt, rendered.")
-    guidance: Listed[AnyText] = Field(description="Further advice.")
-    output: StepOutput = Field(description="What the agent has to submit.")
-    fragments: Listed[PromptFragment] = Field(description="Texts added to the prompt under conditions.")
+    guidance: Listed[AnyText] = Field(description="Additional advice.")
+    output: StepOutput = Field(description="What the agent must submit.")
+    fragments: Listed[PromptFragment] = Field(description="Text added to the prompt under conditions.")
     functions: Listed[FunctionDefinition] = Field(description="Functions of the step.")
     function_calls: Listed[FunctionCall] = Field(description="Functions that the step uses.")
     function_references: Listed[AnyText] = Field(description="Functions that the step mentions.")
 
 
 class DelegatingStep(ProgramStepFields):
-    """A step that runs child workflows side by side."""
+    """A step that runs child workflows in parallel."""
 
-    type: Literal["parallel"] = Field(description="A step that runs child workflows side by side.")
+    type: Literal["parallel"] = Field(description="A step that runs child workflows in parallel.")
     delegations: Listed[Delegation] = Field(description="The child workflows.")
 
 
@@ -152,7 +152,7 @@ class CountSource(Closed):
 
 
 class ItemsSource(Closed):
-    """A loop goes through a list."""
+    """A loop iterates over a list."""
 
     kind: Literal["items"] = Field(description="A list decides.")
     variable: AnyText = Field(description="The context variable that has the list.")
@@ -189,7 +189,7 @@ LoopSource = TypeAliasType(
         | Annotated[LoopArtifact, Tag("artifact")]
         | Annotated[NoSource, Tag("none")],
         Discriminator(ByMember("kind")),
-        Field(description="What decides whether a loop goes on."),
+        Field(description="What decides whether a loop continues."),
     ],
 )
 
@@ -206,8 +206,8 @@ class Repetition(Closed):
     """How a loop repeats."""
 
     kind: OneOf[LoopType] = Field(description="What kind of loop it is.")
-    max_iterations: Finite = Field(description="Most passes; a fraction fails at run time.")
-    source: LoopSource = Field(description="What decides whether it goes on.")
+    max_iterations: Finite = Field(description="Maximum number of passes; a fraction fails at run time.")
+    source: LoopSource = Field(description="What decides whether it continues.")
     variables: LoopVariables = Field(description="The context variables that it sets.")
 
 
@@ -250,7 +250,7 @@ class ContractPack(Closed):
 
     ref: AnyText = Field(description="Its id.")
     artifact_kind: AnyText = Field(description="The `kind` of its artifacts.")
-    mode: AnyText = Field(description="Whether unknown members are refused.")
+    mode: AnyText = Field(description="Whether unknown members are rejected.")
     runtime_validated: bool = Field(description="Whether the public engine checks it at run time.")
     schema_: dict[str, Any] = Field(alias="schema", description="The JSON Schema of its artifacts.")
     example: Any = Field(description="An artifact that satisfies it.")
@@ -271,7 +271,7 @@ class BindingValues(Closed):
 
 
 class CompileWarning(Closed):
-    """Something that the compiler let pass."""
+    """Something that the compiler accepted with a warning."""
 
     code: AnyText = Field(description="The code of the warning.")
     pointer_: AnyText = Field(alias="pointer", description="Its place in the source.")
@@ -282,26 +282,28 @@ class Program(Closed):
 
     format: Literal["workrail.ir/1"] = Field(description="The version of this format.")
     workflow_id: AnyText = Field(description="Identity of the workflow.")
-    name: AnyText = Field(description="Name for people.")
+    name: AnyText = Field(description="Name shown to users.")
     description: AnyText = Field(description="What the workflow does.")
     version: AnyText = Field(description="Version of the workflow.")
     kind: Literal["workflow", "routine"] = Field(description="Whether it is meant to be run or to be called.")
-    agent_role: Maybe[AnyText] = Field(None, description="Stance of the agent in all steps.")
-    meta_guidance: Listed[AnyText] = Field(description="Rules that hold for the whole run.")
+    agent_role: Maybe[AnyText] = Field(None, description="Role of the agent in all steps.")
+    meta_guidance: Listed[AnyText] = Field(description="Rules that apply to the whole run.")
     preconditions: Listed[AnyText] = Field(description="What must be true before a run.")
-    clarification_prompts: Listed[AnyText] = Field(description="Questions to settle before a run.")
+    clarification_prompts: Listed[AnyText] = Field(description="Questions to answer before a run.")
     examples: Listed[AnyText] = Field(description="Goals this workflow is good for.")
-    about: Maybe[AnyText] = Field(None, description="What to know before choosing it.")
-    capabilities: dict[str, OneOf[CapabilityLevel]] = Field(description="What the workflow needs of its host.")
+    about: Maybe[AnyText] = Field(None, description="What to know before choosing this workflow.")
+    capabilities: dict[str, OneOf[CapabilityLevel]] = Field(description="What the workflow needs from its host.")
     features: Listed[FeatureUse] = Field(description="The features it uses, by ascending id.")
     contracts: Listed[ContractPack] = Field(description="Every contract pack a step can require, by ascending id.")
-    assessments: Listed[AssessmentDefinition] = Field(description="Judgements that steps ask for.")
+    assessments: Listed[AssessmentDefinition] = Field(description="Judgements that steps require.")
     functions: Listed[FunctionDefinition] = Field(description="Functions of the workflow.")
     references: Listed[WorkflowReference] = Field(description="Documents the agent may consult.")
-    recommended_preferences: Maybe[RecommendedPreferences] = Field(None, description="How the author would run it.")
-    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How strong a model it asks for.")
+    recommended_preferences: Maybe[RecommendedPreferences] = Field(
+        None, description="How the author recommends running it."
+    )
+    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How capable a model it needs.")
     metrics_profile: Maybe[OneOf[MetricsProfile]] = Field(None, description="What kind of work it is.")
     conditions: Listed[dict[str, Any]] = Field(description="Named conditions, by ascending id.")
     steps: Listed[ProgramStep] = Field(description="The steps, in the order of execution.")
     bindings: BindingValues = Field(description="What the slots are bound to.")
-    warnings: Listed[CompileWarning] = Field(description="What the compiler let pass, by place.")
+    warnings: Listed[CompileWarning] = Field(description="What the compiler accepted with a warning, by place.")

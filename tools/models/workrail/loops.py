@@ -40,13 +40,13 @@ _NEEDS = (
 class LoopConfig(Closed):
     """The repetition of the body and its end. Members that belong to another type are ignored."""
 
-    type: OneOf[LoopType] = Field(description="What decides whether the loop goes round again.")
-    max_iterations: MaxIterations = Field(description="Most rounds the loop may take, whatever decides.")
+    type: OneOf[LoopType] = Field(description="What decides whether the loop repeats.")
+    max_iterations: MaxIterations = Field(description="Maximum number of rounds, whatever ends the loop.")
     condition: Maybe[Condition] = Field(
         None, description="Decides a `while` loop (as long as it holds) or an `until` loop (until it holds)."
     )
     condition_source: Maybe[ConditionSource] = Field(
-        None, description="Says where a `while` or `until` loop reads its decision; goes before `condition`."
+        None, description="Where a `while` or `until` loop reads its decision; takes precedence over `condition`."
     )
     count: Maybe[
         Annotated[
@@ -54,15 +54,17 @@ class LoopConfig(Closed):
             Discriminator(ByType()),
         ]
     ] = Field(None, description="Rounds of a `for` loop: a number, or the context variable that holds it.")
-    items: Maybe[AnyText] = Field(None, description="Context variable with the list a `forEach` loop goes through.")
+    items: Maybe[AnyText] = Field(
+        None, description="Context variable with the list that a `forEach` loop iterates over."
+    )
     iteration_var: Maybe[Identifier] = Field(
-        None, description="Variable that counts the rounds from 1; `currentIteration` when left out."
+        None, description="Variable that counts the rounds from 1 (default: `currentIteration`)."
     )
     item_var: Maybe[Identifier] = Field(
-        None, description="Variable that holds the element of a `forEach` loop; `currentItem` when left out."
+        None, description="Variable that holds the element of a `forEach` loop (default: `currentItem`)."
     )
     index_var: Maybe[Identifier] = Field(
-        None, description="Variable that counts the elements from 0; `currentIndex` when left out."
+        None, description="Variable that counts the elements from 0 (default: `currentIndex`)."
     )
 
     @model_validator(mode="after")

@@ -14,10 +14,10 @@ Purpose = Annotated[str, Text(1, 256)]
 
 
 class OutputContract(Closed):
-    """Asks for an artifact that satisfies a contract pack."""
+    """Requires an artifact that satisfies a contract pack."""
 
     contract_ref: FilledText = Field(description="Id of the contract pack in the catalog.")
-    required: Maybe[bool] = Field(None, description="Whether the artifact must be there; it must when left out.")
+    required: Maybe[bool] = Field(None, description="Whether the artifact is required (default: true).")
 
 
 class AssessmentDimension(Closed):
@@ -26,11 +26,11 @@ class AssessmentDimension(Closed):
     id: ShortId = Field(description="Name, unique within the assessment.")
     purpose: Purpose = Field(description="What this scale measures.")
     levels: Annotated[tuple[ShortId, ...], Array(2, unique=True)] = Field(description="The values it can take.")
-    required: Maybe[bool] = Field(None, description="Whether it must be judged; it must when left out.")
+    required: Maybe[bool] = Field(None, description="Whether it must be judged (default: true).")
 
 
 class AssessmentDefinition(Closed):
-    """A judgement that steps can ask for by its id."""
+    """A judgement that steps can require by its id."""
 
     id: ShortId = Field(description="Name, unique within the workflow.")
     purpose: Purpose = Field(description="What is being judged and why.")
@@ -38,23 +38,23 @@ class AssessmentDefinition(Closed):
 
 
 class ConsequenceTrigger(Closed):
-    """The result that sets a consequence off."""
+    """The result that triggers a consequence."""
 
     any_equals_level: ShortId = Field(description="Applies as soon as one dimension is judged to be at this level.")
     for_assessment: Maybe[Annotated[str, Text(1, 128)]] = Field(
-        None, description="Look at this assessment only; at all of the step's when left out."
+        None, description="Consider only this assessment (default: all assessments of the step)."
     )
 
 
 class ConsequenceAction(Closed):
     """The action that the result triggers."""
 
-    kind: Literal[ConsequenceEffect.REQUIRE_FOLLOWUP] = Field(description="The agent has to come back on it.")
-    guidance: Annotated[str, Text(1, 512)] = Field(description="What the agent is asked to do.")
+    kind: Literal[ConsequenceEffect.REQUIRE_FOLLOWUP] = Field(description="The agent must follow up.")
+    guidance: Annotated[str, Text(1, 512)] = Field(description="What the agent should do.")
 
 
 class AssessmentConsequence(Closed):
     """The consequence of an assessment result."""
 
-    when: ConsequenceTrigger = Field(description="The result that counts.")
-    effect: ConsequenceAction = Field(description="What it leads to.")
+    when: ConsequenceTrigger = Field(description="The result that triggers it.")
+    effect: ConsequenceAction = Field(description="What happens then.")

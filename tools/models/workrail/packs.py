@@ -1,4 +1,4 @@
-"""Documents of further contracts as contract packs, so that a workflow step can be required to submit one.
+"""Documents of other contracts as contract packs, so that a workflow step can be required to submit one.
 
 An artifact says what it is in a member `kind`; the rest of a pack's schema comes from the models. The subset that packs
 are written in knows neither references nor conditions, exclusive bounds nor uniqueness: what it has no word for is
@@ -48,7 +48,7 @@ class Pack(NamedTuple):
 
 
 def entries(system: str, packs: dict[str, Pack], **facts: str) -> list[dict[str, Any]]:
-    """The entries of a catalog's list of contracts, by id; `facts` hold for every schema as a whole."""
+    """Return the entries of a catalog's list of contracts, by id; `facts` hold for every schema as a whole."""
     return [_entry(f"{system}.{name}", f"{system}.contracts.{name}", packs[name], facts) for name in sorted(packs)]
 
 
@@ -66,7 +66,7 @@ def _entry(kind: str, ident: str, pack: Pack, facts: dict[str, str]) -> dict[str
 
 
 def _pack_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a model in the subset that packs are written in."""
+    """Return the schema of a model in the subset that packs are written in."""
     root = model.model_json_schema(schema_generator=_Generator)
     rendered: dict[str, Any] = _rendered(root, root.get("$defs", {}))
     return rendered
@@ -128,7 +128,7 @@ def _rendered(schema: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _alternative(part: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """An alternative of a union, with exactly its own tag where a member tells which one is meant."""
+    """Return an alternative of a union, with exactly its own tag where a member tells which one is meant."""
     schema: dict[str, Any] = _rendered(part["choice"], definitions)
     if "member" not in part:
         return schema

@@ -45,10 +45,10 @@ PromptValue = TypeAliasType(
 
 
 class PromptBlocks(Closed):
-    """A prompt in named sections, rendered in a fixed order. At least one section has to be there."""
+    """A prompt in named sections, rendered in a fixed order. At least one section is required."""
 
-    goal: Maybe[PromptValue] = Field(None, description="What the step is to achieve.")
-    constraints: Maybe[Listed[PromptValue]] = Field(None, description="Limits that hold throughout the step.")
+    goal: Maybe[PromptValue] = Field(None, description="What the step should achieve.")
+    constraints: Maybe[Listed[PromptValue]] = Field(None, description="Limits that apply during the whole step.")
     procedure: Maybe[Listed[PromptValue]] = Field(None, description="What to do, in order.")
     output_required: Maybe[dict[str, AnyText]] = Field(
         None, description="What to submit: the name of each output and what it must hold. Order is kept."
@@ -68,4 +68,4 @@ class PromptFragment(Closed):
 
     id: Annotated[str, Text(1, 64, r"^[a-z][a-z0-9_-]*$")] = Field(description="Name, unique within the step.")
     text: Annotated[str, Text(1, 4096)] = Field(description="Text to add.")
-    when: Maybe[Condition] = Field(None, description="Add it only when this holds; add it always when left out.")
+    when: Maybe[Condition] = Field(None, description="Add it only when this holds (default: always).")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from tools.models.runtime import Plan, Runtime
+from tools.models.runtime import Plan, Runtime, formatted
 from tools.models.workrail.ir import Program
 from tools.models.workrail.workflow import Workflow
 
@@ -68,11 +66,7 @@ _IR = Plan(
 MODULES: dict[str, tuple[type[BaseModel], Plan]] = {"ir.py": (Program, _IR), "workflow.py": (Workflow, _WORKFLOW)}
 
 
-def render(name: str) -> str:
-    """Return the text of a module, formatted like all others."""
-    model, plan = MODULES[name]
-    text = Runtime(model, plan).module()
-    for command in (["check", "--fix-only", "--select", "I,F401"], ["format"]):
-        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(FOLDER / name), "-"]
-        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True, cwd=FOLDER).stdout
-    return text
+def modules() -> dict[str, str]:
+    """Return the path and the text of each module."""
+    paths = {str(FOLDER / name): (model, plan) for name, (model, plan) in MODULES.items()}
+    return {path: formatted(path, Runtime(model, plan).module()) for path, (model, plan) in paths.items()}

@@ -40,7 +40,7 @@ class AuditConfig(Closed):
     """Adds a step that judges this one's result."""
 
     prompt: Maybe[VirtualPrompt] = Field(None, description="Instruction of the added step, instead of the rubric.")
-    rubric: Maybe[Annotated[tuple[AnyText, ...], Array(1)]] = Field(None, description="Points to judge by.")
+    rubric: Maybe[Annotated[tuple[AnyText, ...], Array(1)]] = Field(None, description="Criteria for the judgement.")
 
 
 class VerificationConfig(Closed):
@@ -51,23 +51,23 @@ class VerificationConfig(Closed):
 
 
 class SynthesisConfig(Closed):
-    """Adds a step that brings parallel results together."""
+    """Adds a step that combines parallel results."""
 
     prompt: Maybe[VirtualPrompt] = Field(None, description="Instruction of the added step.")
     output_contract: Maybe[OutputContract] = Field(None, description="What the added step must submit.")
 
 
 class Delegation(Closed):
-    """A child workflow run next to its siblings."""
+    """A child workflow that runs in parallel with its siblings."""
 
     workflow_id: Title = Field(description="Id of the workflow to run.")
-    goal: Maybe[AnyText] = Field(None, description="What this run is to achieve.")
+    goal: Maybe[AnyText] = Field(None, description="What this run should achieve.")
     run_condition: Maybe[Condition] = Field(None, description="Run it only when this holds.")
     context_mapping: Maybe[dict[str, AnyText]] = Field(
-        None, description="Which context is passed on: the name here, and the name the child knows it by."
+        None, description="Context variables to pass: the name here, and the name in the child."
     )
     args: Maybe[dict[str, AnyText]] = Field(None, description="Arguments for the child.")
-    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How strong a model the child asks for.")
+    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How capable a model the child needs.")
     allowed_tools: Maybe[
         Annotated[tuple[Annotated[str, Text(pattern=r"^[a-zA-Z][a-zA-Z0-9_:\-]*$")], ...], Array(1)]
     ] = Field(None, description="The only tools the child may use.")
@@ -78,12 +78,12 @@ class StandardStepOf(Closed, Generic[IdT, CriteriaT]):
 
     id: IdT = Field(description="Name of the step, unique within the workflow.")
     title: Title = Field(description="Short heading.")
-    prompt: Maybe[Annotated[str, Text(1, 8192)]] = Field(None, description="What the agent is told, as one text.")
-    prompt_blocks: Maybe[PromptBlocks] = Field(None, description="What the agent is told, in named sections.")
-    template_call: Maybe[TemplateCall] = Field(None, description="Routine that takes the place of this step.")
-    agent_role: Maybe[AgentRole] = Field(None, description="Stance the agent is to take.")
-    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How strong a model the step asks for.")
-    guidance: Maybe[Listed[AnyText]] = Field(None, description="Further advice, as a list.")
+    prompt: Maybe[Annotated[str, Text(1, 8192)]] = Field(None, description="The prompt, as one string.")
+    prompt_blocks: Maybe[PromptBlocks] = Field(None, description="The prompt, in named sections.")
+    template_call: Maybe[TemplateCall] = Field(None, description="Routine that replaces this step.")
+    agent_role: Maybe[AgentRole] = Field(None, description="Role the agent should take.")
+    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How capable a model the step needs.")
+    guidance: Maybe[Listed[AnyText]] = Field(None, description="Additional advice, as a list.")
     ask_for_files: Maybe[bool] = Field(None, description="Has no effect; kept for older documents.")
     has_validation: Maybe[bool] = Field(None, description="Has no effect; kept for older documents.")
     require_confirmation: Maybe[Confirmation] = Field(None, description="Whether the step needs approval.")
@@ -94,7 +94,7 @@ class StandardStepOf(Closed, Generic[IdT, CriteriaT]):
         None, description="Assessments the step must submit, by id."
     )
     assessment_consequences: Maybe[Annotated[tuple[AssessmentConsequence, ...], Array(1, 10)]] = Field(
-        None, description="What follows from how the assessments come out."
+        None, description="What happens for which assessment results."
     )
     notes_optional: Maybe[bool] = Field(None, description="Whether the agent may submit no notes.")
     function_definitions: Maybe[Listed[FunctionDefinition]] = Field(None, description="Functions of this step.")
@@ -103,14 +103,14 @@ class StandardStepOf(Closed, Generic[IdT, CriteriaT]):
         None, description="Functions the step mentions, each written with `()`."
     )
     prompt_fragments: Maybe[Annotated[tuple[PromptFragment, ...], Array(1)]] = Field(
-        None, description="Texts added to the prompt under conditions."
+        None, description="Text added to the prompt under conditions."
     )
     audit: Maybe[AuditConfig] = Field(None, description="Adds a step that judges the result.")
     verification: Maybe[VerificationConfig] = Field(None, description="Adds a step that proves the result.")
 
 
 class LoopStepOf(Closed, Generic[IdT, BodyT]):
-    """A step that repeats others. It has no prompt of its own."""
+    """A step that repeats others. It has no prompt."""
 
     id: IdT = Field(description="Name of the loop, unique within the workflow.")
     type: Literal[StepType.LOOP] = Field(description="Makes this a loop.")
@@ -126,7 +126,7 @@ class LoopStepOf(Closed, Generic[IdT, BodyT]):
 
 
 class ParallelStepOf(Closed, Generic[IdT]):
-    """A step that runs child workflows side by side."""
+    """A step that runs child workflows in parallel."""
 
     id: IdT = Field(description="Name of the step, unique within the workflow.")
     type: Literal[StepType.PARALLEL] = Field(description="Makes this a parallel step.")
@@ -137,7 +137,7 @@ class ParallelStepOf(Closed, Generic[IdT]):
     require_confirmation: Maybe[Confirmation] = Field(None, description="Has no effect on a parallel step.")
     run_condition: Maybe[Condition] = Field(None, description="Run the step only when this holds.")
     notes_optional: Maybe[bool] = Field(None, description="Whether the agent may submit no notes.")
-    synthesis: Maybe[SynthesisConfig] = Field(None, description="Adds a step that brings the results together.")
+    synthesis: Maybe[SynthesisConfig] = Field(None, description="Adds a step that combines the results.")
 
 
 class StandardStep(StandardStepOf[StepId, ValidationCriteria]):
@@ -145,7 +145,7 @@ class StandardStep(StandardStepOf[StepId, ValidationCriteria]):
 
 
 class ParallelStep(ParallelStepOf[StepId]):
-    """A step that runs child workflows side by side."""
+    """A step that runs child workflows in parallel."""
 
 
 BodyStep = TypeAliasType(
@@ -167,7 +167,7 @@ LoopBody = TypeAliasType(
 
 
 class LoopStep(LoopStepOf[StepId, LoopBody]):
-    """A step that repeats others. It has no prompt of its own."""
+    """A step that repeats others. It has no prompt."""
 
 
 Step = TypeAliasType(

@@ -14,7 +14,7 @@ class StepType(str, Enum):
 
 
 class ModelTier(str, Enum):
-    """How strong a model the work asks for."""
+    """How capable a model the work needs."""
 
     LIGHTWEIGHT = "lightweight"
     MID = "mid"
@@ -49,14 +49,14 @@ class ConditionSourceKind(str, Enum):
 
 
 class GateKind(str, Enum):
-    """Who has to agree before a step counts as confirmed. A plain `true` means the first."""
+    """Who must approve before a step counts as confirmed. `true` means the first."""
 
     COORDINATOR_EVAL = "coordinator_eval"
     HUMAN_APPROVAL = "human_approval"
 
 
 class ValidationRuleType(str, Enum):
-    """How a validation rule looks at an output."""
+    """How a validation rule checks an output."""
 
     CONTAINS = "contains"
     REGEX = "regex"
@@ -110,7 +110,7 @@ class AcceptedKind(str, Enum):
 
 
 class Autonomy(str, Enum):
-    """How far a run goes without a person, least first."""
+    """How much a run does without asking the user, from least to most."""
 
     GUIDED = "guided"
     FULL_AUTO_STOP_ON_USER_DEPS = "full_auto_stop_on_user_deps"
@@ -118,7 +118,7 @@ class Autonomy(str, Enum):
 
 
 class RiskPolicy(str, Enum):
-    """How much risk a run may take, least first."""
+    """How much risk a run may take, from least to most."""
 
     CONSERVATIVE = "conservative"
     BALANCED = "balanced"
