@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from tools.models.blocks import examples, generate
+from tools.models.blocks import examples
 from tools.models.blocks.definition import StudioWorkflow
 from tools.models.blocks.output import BlockOutput, ExtendedBlockOutput
 from tools.models.blocks.packs import PACKS_FILE, packs
@@ -23,7 +23,7 @@ from tools.models.blocks.trace import RunTrace
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.blocks.check import check_document
-from workrail_lint.systems.blocks.documents import EXTENDED, BlockKind, load_schema, schema_path, validator
+from workrail_lint.systems.blocks.documents import EXTENDED, BlockKind, load_schema, validator
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.rules.base import BlockDocument
 from workrail_lint.systems.workrail.catalog.checks import schema_problems
@@ -106,25 +106,6 @@ def test_no_trace_is_too_odd_to_read(value: Any) -> None:
     if isinstance(value, dict):
         for finding in found(value, BlockKind.TRACE):
             assert finding.severity in (Severity.ERROR, Severity.WARNING)
-
-
-def test_the_shipped_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
-    assert generate.main(["--check"]) == 0, capsys.readouterr().err
-
-
-def test_generating_writes_what_is_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "studio.schema.json"
-    monkeypatch.setattr(generate, "files", lambda: {str(target): "{}\n"})
-    assert generate.main(["--check"]) == 1
-    assert not target.exists()
-    assert generate.main([]) == 0
-    assert target.read_text(encoding="utf-8") == "{}\n"
-    assert generate.main(["--check"]) == 0
-
-
-def test_every_schema_ships_and_nothing_else() -> None:
-    shipped = {path.name for path in Path(schema_path("x")).parent.glob("*.json")}
-    assert shipped == {f"{name}.schema.json" for name in generate.SCHEMAS}
 
 
 # ------------------------------------------------------------------------------------------------------ packs

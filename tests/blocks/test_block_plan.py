@@ -9,20 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.base.closed_sets import words
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.blocks.ir import compile_definition
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.plan import Lanes, cycles_through_groups, isolation, make_plan, node_runs, nodes_of
 from workrail_lint.systems.blocks.prompts import previous_block, restrictions_text
 from workrail_lint.systems.blocks.rules.samples import control, edge, group, node, workflow
-from workrail_lint.systems.blocks.vocabulary import (
-    BLOCK_TYPE_OF,
-    AgentNodeType,
-    Isolation,
-    NodeStatus,
-    members,
-    time_limit_ms,
-)
+from workrail_lint.systems.blocks.vocabulary import BLOCK_TYPE_OF, AgentNodeType, Isolation, NodeStatus, time_limit_ms
 
 
 @st.composite
@@ -158,7 +152,7 @@ def test_who_runs() -> None:
 
 
 def test_block_types_cover_every_node_type() -> None:
-    assert {*BLOCK_TYPE_OF} == {*members(AgentNodeType)}
+    assert {*BLOCK_TYPE_OF} == {*words(AgentNodeType)}
     assert len(BLOCK_TYPE_OF) == 20
     pairs = {"planner": "plan", "coding": "dev", "utest": "test", "reviewer": "review", "deployment": "devops"}
     assert {name: BLOCK_TYPE_OF[name].value for name in pairs} == pairs

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from workrail_lint.systems.blocks.check import check_trace
-from workrail_lint.systems.blocks.outputs import CONFLICT_EVENT
 from workrail_lint.systems.blocks.rules.samples import conflict, fan_in, lane
 from workrail_lint.systems.blocks.rules.traces import events, step
 from workrail_lint.systems.blocks.traces import first_difference
+from workrail_lint.systems.blocks.vocabulary import CONFLICT_EVENT
 
 
 def codes(trace: dict[str, Any]) -> list[str]:

@@ -176,6 +176,22 @@ def test_findings_may_be_strings() -> None:
     assert problems("NEEDS_DECISION") == ["NEEDS_DECISION requires a medium finding; without one the status must be OK"]
 
 
+def test_criteria_under_another_name_are_found() -> None:
+    """The contract names the fields of a criterion, but not where the criteria are."""
+    path = f"{FOLDER}/acceptance.json"
+    criterion = {"id": "AC-001", "description": "The sixth call is refused.", "verify": "npm test"}
+
+    def problems(value: Any) -> list[tuple[str, bool]]:
+        return [(f.message, f.fix is not None) for f in lint_text(value, path) if f.severity is Severity.ERROR]
+
+    assert problems({"acceptance_criteria": [criterion]}) == []
+    assert problems({"criteria": [criterion]}) == [("'acceptance_criteria' is missing; 'criteria' is not read", True)]
+    example = '[{"id": "AC-001", "description": "...", "verify": "npm test"}]'
+    assert problems({}) == [(f"'acceptance_criteria' is missing; write a list such as {example}", False)]
+    (problem,) = problems([criterion])
+    assert problem[0] == 'the document is a list, not an object; put it into {"acceptance_criteria": [...]}'
+
+
 def test_what_only_a_web_project_has_is_noticed_elsewhere(tmp_path: Path) -> None:
     def topics(project: str, *findings: Any) -> list[tuple[str, str]]:
         write_files(

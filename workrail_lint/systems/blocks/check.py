@@ -27,7 +27,7 @@ _UNREADABLE = "block-unreadable-document"
 
 @cache
 def rules_for(kind: BlockKind | None) -> RuleSet[BlockRule]:
-    """The rules about documents of a kind; None for those about a unit."""
+    """Return the rules about documents of a kind; None for those about a unit."""
     infos = (info for info in RULES.infos if info.runs or info.describes)
     rules = (rule for rule in RULES.rules(infos) if kind is None or kind in rule.kinds)
     return RuleSet(rules, BlockRule, MOST_OF_A_RULE)
@@ -35,7 +35,7 @@ def rules_for(kind: BlockKind | None) -> RuleSet[BlockRule]:
 
 @cache
 def describers_for(kind: BlockKind) -> Describers[BlockRule]:
-    """The rules that describe violations in documents of a kind."""
+    """Return the rules that describe violations in documents of a kind."""
     rules = RULES.rules(info for info in RULES.infos if info.describes)
     return Describers((rule for rule in rules if kind in rule.kinds), RULES.rule)
 
@@ -49,7 +49,7 @@ def _lenient(rule: Rule | RuleInfo, severity: Severity) -> Severity:
 
 
 def read_document(path: str, data: bytes | str, kind: BlockKind, options: BlockOptions) -> BlockDocument:
-    """A document, read as far as it can be."""
+    """Return a document, read as far as it can be."""
     if kind is not BlockKind.PROMPT:
         return BlockDocument(path, kind, read_json(data), options)
 
@@ -61,7 +61,7 @@ def read_document(path: str, data: bytes | str, kind: BlockKind, options: BlockO
 
 
 def check_document(document: BlockDocument) -> list[Finding]:
-    """Everything that a document alone shows."""
+    """Return everything that a document alone shows."""
     findings = _document_findings(document)
     for finding in findings:
         finding.path = document.path
@@ -120,7 +120,7 @@ def _describe_violations(document: BlockDocument, collector: Collector) -> None:
 
 
 def check_unit(unit: Unit) -> list[Finding]:
-    """Everything that only shows when the files of a unit are seen together; the findings have no spans yet."""
+    """Return everything that only shows when the files of a unit are seen together; the findings have no spans yet."""
     rules = rules_for(None)
     rules.collector.begin(levels=_levels(unit.options), phase=Phase.REGISTRY)
     for check, report in rules.calls("check_unit"):
@@ -136,7 +136,7 @@ def check_trace(value: dict[str, Any], options: BlockOptions | None = None) -> l
 
 
 def unusable(paths: Iterable[str], message: str) -> list[Finding]:
-    """Files that can't be used for what they are, for a reason that their content does not show."""
+    """Return files that can't be used for what they are, for a reason that their content does not show."""
     return _reading(_UNREADABLE, paths, message)
 
 

@@ -46,14 +46,14 @@ WITH_SCHEMA = (BlockKind.WORKFLOW, BlockKind.OUTPUT, BlockKind.MOUNT, BlockKind.
 
 
 def split_path(path: str) -> tuple[str, str, str]:
-    """A path as the folder of its folder, the name of its folder, and its own name."""
+    """Return a path as the folder of its folder, the name of its folder, and its own name."""
     folder, _, name = path.replace("\\", "/").rpartition("/")
     above, _, parent = folder.rpartition("/")
     return above, parent, name
 
 
 def kind_by_name(path: str) -> BlockKind | None:
-    """The kind by file name and folder; more evidence may be needed."""
+    """Return the kind by file name and folder; more evidence may be needed."""
     _, parent, name = split_path(path)
     if parent == RUN_FOLDER:
         return _recorded_kind(name)
@@ -84,7 +84,7 @@ _RECORDS = {
 
 
 def id_in_name(path: str, kind: BlockKind) -> str | None:
-    """The node or group id that a file name holds; None when it holds none that could be one."""
+    """Return the node or group id that a file name holds; None when it holds none that could be one."""
     before, after = _RECORDS[kind]
     name = split_path(path)[2]
     if not name.startswith(before) or not name.endswith(after):
@@ -105,7 +105,7 @@ def claims(path: str, data: bytes, named: bool) -> str | None:
 
 
 def detect(path: str, data: bytes, named: bool) -> BlockKind | None:
-    """The kind of a file, None for other files. Cheap for those: only their names and some words are checked."""
+    """Return the kind of a file, None for other files. Cheap for those: only their names and some words are checked."""
     kind = kind_by_name(path)
     if kind is BlockKind.WORKFLOW:
         # WorkRail's own workflows may carry the same suffix; theirs have steps where these have nodes.
@@ -144,18 +144,18 @@ def is_rejected(name: str) -> bool:
 
 
 def schema_path(name: str) -> str:
-    """Where the schema of a kind is kept."""
+    """Return where the schema of a kind is kept."""
     return os.path.join(_SCHEMAS, f"{name}.schema.json")
 
 
 def load_schema(name: str) -> dict[str, Any]:
-    """The shipped JSON Schema of a kind."""
+    """Return the shipped JSON Schema of a kind."""
     schema: dict[str, Any] = json.loads(read_shipped(schema_path(name)))
     return schema
 
 
 @cache
 def validator(kind: BlockKind, extended: bool = False) -> Validator:
-    """The compiled schema of a kind, that of the extended profile if it has one."""
+    """Return the compiled schema of a kind, that of the extended profile if it has one."""
     has_profile = kind in (BlockKind.OUTPUT, BlockKind.FAN_IN)
     return compile_schema(load_schema(f"{kind.value}{EXTENDED}" if extended and has_profile else kind.value))

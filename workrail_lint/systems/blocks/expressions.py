@@ -60,7 +60,7 @@ def _contract_ordered(comparison: str, left: Json, right: Json) -> bool:
 
 
 def _studio_member(value: Json, member: str) -> Json:
-    """A member of an object or an array; what JavaScript objects inherit does not count."""
+    """Return a member of an object or an array; what JavaScript objects inherit does not count."""
     if isinstance(value, list):
         return len(value) if member == "length" else None
     return value.get(member) if isinstance(value, dict) else None
@@ -71,7 +71,7 @@ def _studio_equal(left: Json, right: Json) -> bool:
 
 
 def _studio_ordered(comparison: str, left: Json, right: Json) -> bool:
-    """JavaScript's `<` and the like: two strings by their code units, everything else as numbers."""
+    """Compare like JavaScript's `<`: two strings by their code units, everything else as numbers."""
     one, other = (js.text(value) if isinstance(value, dict | list) else value for value in (left, right))
     if isinstance(one, str) and isinstance(other, str):
         return _ORDER[comparison](*(text.encode("utf-16-be", "surrogatepass") for text in (one, other)))

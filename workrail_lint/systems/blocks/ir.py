@@ -32,7 +32,7 @@ _INNER = {"nodes": ("inputs", "outputs"), "gates": ("options",)}
 def compile_definition(
     value: dict[str, Any], restrictions: Iterable[str] = (), options: BlockOptions | None = None
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-    """The IR of a definition, or the errors that prevent it."""
+    """Return the IR of a definition, or the errors that prevent it."""
     document = JsonDocument("")
     document.readable, document.value = True, value
     judged = BlockDocument(f"definition{WORKFLOW_SUFFIX}", BlockKind.WORKFLOW, document, options or BlockOptions())
@@ -65,7 +65,7 @@ def _compiled(definition: StudioWorkflow, node: Node, plan: Plan, restrictions: 
 
 
 def _bare(name: str, member: Any) -> Any:
-    """A member of a definition; the entries of a list without what only people look at."""
+    """Return a member of a definition; the entries of a list without what only people look at."""
     if not isinstance(member, list):
         return member
     entries = [_without(entry, _FOR_PEOPLE) if isinstance(entry, dict) else entry for entry in member]

@@ -39,7 +39,7 @@ class BlockOptions(NamedTuple):
 
 
 def block_options(options: Mapping[str, object]) -> BlockOptions:
-    """The settings out of all that a project configures."""
+    """Return the settings out of all that a project configures."""
     workflow, tree = options.get(WORKFLOW), options.get(TREE)
     return BlockOptions(
         extended=options.get(DELIVERABLES) == "extended",

@@ -25,7 +25,6 @@ from workrail_lint.systems.blocks.vocabulary import (
     texts_of,
 )
 
-CONFLICT_EVENT = "lane:conflict-detected"
 MANUAL = "manual"
 
 Output = Mapping[str, Any]
@@ -50,22 +49,22 @@ class Merge(NamedTuple):
 
 
 def completion_order(finished: Iterable[tuple[str, Any]]) -> list[str]:
-    """Lanes, given in lane order with their finish times, by time; ties stay in lane order."""
+    """Return lanes, given in lane order with their finish times, by time; ties stay in lane order."""
     return [lane for lane, _ in sorted(finished, key=lambda item: item[1])]
 
 
 def modified(output: Output) -> list[str]:
-    """The paths a block says it modified, as they are compared."""
+    """Return the paths a block says it modified, as they are compared."""
     return _paths(output, "filesModified")
 
 
 def created(output: Output) -> list[str]:
-    """The paths a block says it created, as they are compared."""
+    """Return the paths a block says it created, as they are compared."""
     return _paths(output, "filesCreated")
 
 
 def reported(output: Output) -> list[str]:
-    """Everything a block says it changed, sorted, each path once."""
+    """Return all paths a block says it changed, sorted, each once."""
     return sorted({*modified(output), *created(output)})
 
 
@@ -77,12 +76,12 @@ def _paths(output: Output, member: str) -> list[str]:
 
 
 def givers(outputs: Mapping[str, Output], order: Sequence[str]) -> list[str]:
-    """The lanes whose edits count, in completion order: those that did not fail."""
+    """Return the lanes whose edits count, in completion order: those that did not fail."""
     return [lane for lane in order if lane in outputs and outputs[lane].get("status") != OutputStatus.FAILED.value]
 
 
 def path_conflicts(outputs: Mapping[str, Output], order: Sequence[str]) -> list[PathConflict]:
-    """The paths that several lanes modified, sorted."""
+    """Return the paths that several lanes modified, sorted."""
     touched: dict[str, list[str]] = {}
     for lane in givers(outputs, order):
         for path in modified(outputs[lane]):
@@ -91,7 +90,7 @@ def path_conflicts(outputs: Mapping[str, Output], order: Sequence[str]) -> list[
 
 
 def created_collisions(outputs: Mapping[str, Output], order: Sequence[str]) -> list[PathConflict]:
-    """The paths that one lane created and another one lists too: no conflict by contract, but only one can win."""
+    """Return the paths that one lane created and another lists too: by contract no conflict, but only one can win."""
     touched: dict[str, list[str]] = {}
     new: set[str] = set()
     for lane in givers(outputs, order):
@@ -127,7 +126,7 @@ def merge(
 
 
 def first_wins(clash: PathConflict) -> dict[str, Any]:
-    """The record of a conflict that the first lane to finish won; the event has the same four members."""
+    """Return the record of a conflict that the first lane to finish won; the event has the same four members."""
     return {
         "conflictingFile": clash.path,
         "lanes": list(clash.lanes),
@@ -137,7 +136,7 @@ def first_wins(clash: PathConflict) -> dict[str, Any]:
 
 
 def user_resolved(clash: PathConflict, choice: str) -> dict[str, Any]:
-    """The record of a conflict that a person decided; manual content comes from no lane."""
+    """Return the record of a conflict that a person decided; manual content comes from no lane."""
     record: dict[str, Any] = {
         "conflictingFile": clash.path,
         "lanes": list(clash.lanes),
@@ -147,7 +146,7 @@ def user_resolved(clash: PathConflict, choice: str) -> dict[str, Any]:
 
 
 def _applied(outputs: Mapping[str, Output], order: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """Who gives each path: the choice of a person, else the first lane that lists it."""
+    """Return who gives each path: the choice of a person, else the first lane that lists it."""
     applied: dict[str, str] = {}
     for lane in givers(outputs, order):
         for path in reported(outputs[lane]):
@@ -171,12 +170,12 @@ class Rejection(NamedTuple):
 
 
 def validate_output(data: bytes | None, node_id: str, *, extended: bool = False) -> Ok[dict[str, Any]] | Err[Rejection]:
-    """The output of a block (None: no file), with paths as they are compared, or why it is unusable."""
+    """Return the output of a block (None: no file), with paths as they are compared, or why it is unusable."""
     if data is None:
         return Err(Rejection(Synthetic.MISSING))
     document = read_json(data)
-    slips = [problem for problem in document.problems if problem.name not in _TOLERATED]
-    if not document.readable or slips or not isinstance(document.value, dict):
+    problems = [problem for problem in document.problems if problem.name not in _TOLERATED]
+    if not document.readable or problems or not isinstance(document.value, dict):
         return Err(Rejection(Synthetic.MALFORMED))
     output = without_mount_point(document.value)
     violations = validator(BlockKind.OUTPUT, extended).violations(output)
@@ -188,7 +187,7 @@ def validate_output(data: bytes | None, node_id: str, *, extended: bool = False)
 
 
 def without_mount_point(output: dict[str, Any]) -> dict[str, Any]:
-    """The output with every path that merely carries the mount point, or a leading `./`, made relative."""
+    """Return the output with every path that merely carries the mount point, or a leading `./`, made relative."""
     tidy = dict(output)
     for member in ("filesModified", "filesCreated"):
         paths = output.get(member)
@@ -229,7 +228,7 @@ def synthetic_output(
     violations: int = 1,
     exit_code: int | None = None,
 ) -> dict[str, Any]:
-    """The output that is written in a block's place."""
+    """Return the output that is written in a block's place."""
     summary = synthetic_summary(node_id, reason, violations=violations, exit_code=exit_code)
     return {
         "blockId": node_id,
@@ -244,7 +243,7 @@ def synthetic_output(
 
 
 def node_status(output: Output, *, exit_code: int = 0) -> NodeStatus:
-    """The status of a node after its block: a partial output counts as completed, an exit code overrules both."""
+    """Return the status of a node after its block: a partial output counts as completed, an exit code decides."""
     failed = output.get("status") == OutputStatus.FAILED.value or exit_code != 0
     return NodeStatus.FAILED if failed else NodeStatus.COMPLETED
 

@@ -31,7 +31,7 @@ def is_safe_id(value: object) -> bool:
 
 
 def output_name(node_id: str) -> str:
-    """The name of the output file of a block."""
+    """Return the name of the output file of a block."""
     return f"block-{node_id}.json"
 
 
@@ -43,7 +43,7 @@ def is_rel_path(path: str) -> bool:
 
 
 def normalized(path: str) -> str:
-    """The path as it is compared: without the mount point it may carry and without a leading `./`."""
+    """Return the path as it is compared: without the mount point it may carry and without a leading `./`."""
     if path == WORKSPACE or path.startswith(f"{WORKSPACE}/"):
         path = path[len(WORKSPACE) :].lstrip("/")
     while path.startswith("./"):
@@ -66,7 +66,7 @@ def is_agents_path(path: str) -> bool:
 
 
 def lane_folder(isolation: str, lane: int) -> str:
-    """The workspace of a lane (counted from 0) on the host."""
+    """Return the workspace of a lane (counted from 0) on the host."""
     return f"{WORKSPACE}-lane-{lane}" if isolation == "git-worktree" else f"/tmp{WORKSPACE}-lane-{lane}"
 
 
@@ -101,7 +101,7 @@ def glob_matches(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _segments(pattern: str) -> tuple[tuple[_Token, ...] | None, ...]:
-    """The pattern segment by segment; None matches any number of segments."""
+    """Return the pattern segment by segment; None matches any number of segments."""
     while pattern.startswith("./"):
         pattern = pattern[2:]
     pattern = pattern.removeprefix("/")
@@ -127,7 +127,7 @@ def _tokens(part: str) -> tuple[_Token, ...]:
 
 
 def _class(part: str, at: int) -> tuple[_Token, int] | None:
-    """A character class whose content starts at `at`; None when it is never closed."""
+    """Return a character class whose content starts at `at`; None when it is never closed."""
     negated = part[at : at + 1] in ("!", "^")
     at += negated
     end = part.find("]", at + 1)
@@ -147,7 +147,7 @@ def _class(part: str, at: int) -> tuple[_Token, int] | None:
 
 
 def _segment_matches(tokens: tuple[_Token, ...], name: str) -> bool:
-    """One segment against one name: on a mismatch only the last star has to be reconsidered."""
+    """Return whether a segment covers a name. After a mismatch only the last star is tried again."""
     token = char = 0
     star = -1
     resume = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -54,8 +54,19 @@ class Plan:
                 self.position[node] = self.position[owner]
                 self.step_index[node] = self.step_index[owner]
 
+    def stages(self) -> list[dict[str, Any]]:
+        """Return the plan as data, with the number of each step."""
+        return [self._stage(entry) for entry in self.entries]
+
+    def _stage(self, entry: Entry) -> dict[str, Any]:
+        if isinstance(entry, Single):
+            return {"node": entry.node, "stepIndex": self.step_index[entry.node]}
+        indices = [self.step_index[node] for node in entry.nodes]
+        lanes = {"group": entry.group, "nodeIds": list(entry.nodes), "stepIndices": indices}
+        return {**lanes, "mergeStrategy": entry.strategy}
+
     def as_json(self) -> list[object]:
-        """The plan as data: a node id, or a group with its lanes and strategy."""
+        """Return the plan as data: a node id, or a group with its lanes and strategy."""
         return [
             {"group": entry.group, "nodeIds": list(entry.nodes), "mergeStrategy": entry.strategy}
             if isinstance(entry, Lanes)
@@ -65,7 +76,7 @@ class Plan:
 
 
 def _outermost(node: str, bodies: Mapping[str, str]) -> str:
-    """The loop of a plan that a body node runs in, however deep loops are nested."""
+    """Return the loop of a plan that a body node runs in, however deep loops are nested."""
     seen: set[str] = set()
     while node in bodies and node not in seen:
         seen.add(node)
@@ -80,7 +91,7 @@ class Cycle(NamedTuple):
 
 
 def make_plan(definition: StudioWorkflow) -> Ok[Plan] | Err[Cycle]:
-    """The execution order of a definition; members that are damaged or unknown are left out."""
+    """Return the execution order of a definition; members that are damaged or unknown are left out."""
     vertices, edges = _contracted(definition, definition.edges)
     order = topological_order(len(vertices), edges)
     if len(order) < len(vertices):
@@ -96,13 +107,15 @@ def make_plan(definition: StudioWorkflow) -> Ok[Plan] | Err[Cycle]:
 
 
 def body_order(definition: StudioWorkflow, owner: Node) -> list[str]:
-    """The nodes of a forEach body as one pass runs them: each after those that lead to it, else as they are listed."""
+    """Return the nodes of a forEach body as one pass runs them: each after those that lead to it, else as they are
+    listed.
+    """
     inside, between = _inside(definition, owner)
     return [inside[at] for at in topological_order(len(inside), between)]
 
 
 def _inside(definition: StudioWorkflow, owner: Node) -> tuple[list[str], list[tuple[int, int]]]:
-    """The nodes of a body, each once, and the transitions between them."""
+    """Return the nodes of a body, each once, and the transitions between them."""
     inside = [ident for ident in dict.fromkeys(owner.body) if ident in definition.by_id]
     number = {ident: at for at, ident in enumerate(inside)}
     followed = [(number[ident], definition.outgoing[ident]) for ident in inside]
@@ -110,7 +123,7 @@ def _inside(definition: StudioWorkflow, owner: Node) -> tuple[list[str], list[tu
 
 
 def bodies_in_themselves(definition: StudioWorkflow) -> frozenset[str]:
-    """The nodes through which a forEach would contain itself."""
+    """Return the nodes through which a forEach would contain itself."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     edges = [
         (number[node.id], number[ident]) for node in definition.by_id.values() for ident in node.body if ident in number
@@ -120,7 +133,7 @@ def bodies_in_themselves(definition: StudioWorkflow) -> frozenset[str]:
 
 
 def cycles_through_groups(definition: StudioWorkflow) -> Iterator[Cycle]:
-    """Cycles that exist only because the lanes of a group count as one; no two share a node or a group."""
+    """Return cycles that exist only because the lanes of a group count as one; no two share a node or a group."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     plain = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
     around = _on_cycles(len(number), plain)
@@ -134,7 +147,7 @@ def cycles_through_groups(definition: StudioWorkflow) -> Iterator[Cycle]:
 
 
 def _on_cycles(count: int, edges: Iterable[tuple[int, int]]) -> set[int]:
-    """The vertices on cycles or between two of them: what remains after removing from both ends."""
+    """Return the vertices on cycles or between two of them: what remains after removing from both ends."""
     pairs = list(edges)
     behind = set(range(count)) - set(topological_order(count, pairs))
     back = [(target, source) for source, target in pairs if source in behind and target in behind]
@@ -142,7 +155,7 @@ def _on_cycles(count: int, edges: Iterable[tuple[int, int]]) -> set[int]:
 
 
 def _contracted(definition: StudioWorkflow, transitions: list[Transition]) -> tuple[list[Entry], list[tuple[int, int]]]:
-    """The graph of a plan's entries: groups are one vertex, bodies of a forEach none."""
+    """Return the graph of a plan's entries: groups are one vertex, bodies of a forEach none."""
     vertex_of: dict[str, int] = {}
     vertices: list[Entry] = []
     for node in definition.by_id.values():
@@ -171,7 +184,9 @@ def _id_of(entry: Entry) -> str:
 
 
 def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
-    """The vertices 0 to `count` - 1, each after its predecessors, the smallest first; those on cycles are missing."""
+    """Return the vertices 0 to `count` - 1, each after its predecessors, the smallest first; those on cycles are
+    missing.
+    """
     following: dict[int, list[int]] = {}
     waiting = [0] * count
     for source, target in set(edges):
@@ -191,7 +206,7 @@ def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]
 
 
 def find_cycle(stuck: set[int], edges: Iterable[tuple[int, int]]) -> list[int]:
-    """One cycle among vertices that all have a predecessor in the set, starting at its smallest vertex."""
+    """Return one cycle among vertices that all have a predecessor in the set, starting at its smallest vertex."""
     pairs = sorted(set(edges), reverse=True)
     before = {target: source for source, target in pairs if source in stuck and target in stuck}
     at = min(stuck)

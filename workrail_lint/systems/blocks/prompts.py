@@ -48,7 +48,7 @@ class Run(NamedTuple):
 
 
 def environment(definition: StudioWorkflow, plan: Plan, node: str, run: Run, ran: Collection[str]) -> dict[str, str]:
-    """The variables of a node's block; `ran` are the nodes that ran before it."""
+    """Return the variables of a node's block; `ran` are the nodes that ran before it."""
     return {
         "WORKFLOW_ID": definition.id,
         "EXECUTION_ID": run.execution_id,
@@ -63,12 +63,12 @@ def environment(definition: StudioWorkflow, plan: Plan, node: str, run: Run, ran
 
 
 def restrictions_text(patterns: Collection[str]) -> str:
-    """Restrictions as the variable holds them: a JSON array without blanks."""
+    """Return the restrictions as the variable holds them: a JSON array without blanks."""
     return json.dumps(list(patterns), ensure_ascii=False, separators=(",", ":"))
 
 
 def previous_block(definition: StudioWorkflow, plan: Plan, node: str, ran: Collection[str]) -> str:
-    """The block whose output a node may read first; empty when none ran before it.
+    """Return the block whose output a node may read first; empty when none ran before it.
 
     All lanes of a group look at the entry before the group; after a group it is the last of its lanes that ran.
     """
@@ -109,7 +109,7 @@ class Section(NamedTuple):
 def sections(
     definition: StudioWorkflow, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None
 ) -> list[Section]:
-    """The sections of a node's prompt; what is absent or blank is left out."""
+    """Return the sections of a node's prompt; what is absent or blank is left out."""
     rules = _items(definition.rules)
     patterns = _items(restrictions)
     checklist = _items(node.config.output_checklist)
@@ -128,29 +128,29 @@ def sections(
 
 
 def task_of(node: Node) -> str | None:
-    """The task instruction: the system prompt, else the description."""
+    """Return the task instruction: the system prompt, else the description."""
     return text_of(node.config.system_prompt) or text_of(node.description)
 
 
 def clean(text: str) -> str:
-    """Line ends made plain, NUL removed, and no line breaks around."""
+    """Return a text with plain line ends, without NUL, and without line breaks around it."""
     return text.replace("\r\n", "\n").replace("\0", "").strip("\n")
 
 
 def joined(parts: Iterable[Section]) -> str:
-    """The whole prompt: one blank line between two sections, none at the end."""
+    """Return the whole prompt: one blank line between two sections, none at the end."""
     return SEPARATOR.join(section.text for section in parts)
 
 
 def assemble(
     definition: StudioWorkflow, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None
 ) -> str:
-    """The prompt of a node."""
+    """Return the prompt of a node."""
     return joined(sections(definition, node, restrictions, feedback))
 
 
 def _items(texts: Iterable[str]) -> list[str]:
-    """The items of a list that are left once they are cleaned."""
+    """Return the items of a list that are left once they are cleaned."""
     items = [item.replace("\r\n", "\n").replace("\0", "") for item in texts]
     return [item for item in items if not js.is_blank(item)]
 
@@ -166,7 +166,9 @@ class Difference(NamedTuple):
 
 
 def without_revision(recorded: str) -> str:
-    """A recorded prompt without the user's feedback, which the definition knows nothing about and may say anything."""
+    """Return a recorded prompt without the user's feedback, which the definition knows nothing about and may say
+    anything.
+    """
     start = recorded.find(_FEEDBACK)
     return recorded if start < 0 else recorded[:start]
 
@@ -191,7 +193,7 @@ def difference(expected: list[Section], recorded: str) -> Difference | None:
 
 
 def _place(text: str, recorded: str, start: int) -> int:
-    """The position of a section: on separate lines if possible, else wherever it occurs."""
+    """Return the position of a section: on separate lines if possible, else wherever it occurs."""
     first = at = recorded.find(text, start)
     while at >= 0:
         end = at + len(text)

@@ -17,21 +17,19 @@ from workrail_lint.documents.models import (
     OneOf,
     ScenarioFile,
 )
-from workrail_lint.systems.blocks.run_vocabulary import (
+from workrail_lint.systems.blocks.vocabulary import (
     BlockerCode,
     Containers,
     Enforcement,
     EventType,
-    GitState,
-    PauseAnswer,
-    Profile,
-    RunProfile,
-)
-from workrail_lint.systems.blocks.vocabulary import (
     ExecutionStatus,
     FailureMode,
+    GitState,
     NodeStatus,
+    PauseAnswer,
+    Profile,
     Resolution,
+    RunProfile,
     Synthetic,
 )
 

@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from workrail_lint.base.closed_sets import words
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.suggest import nearest, nearest_id
+from workrail_lint.base.suggest import did_you_mean, nearest, nearest_id
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.base import RunSettings, scenario_finding
@@ -22,8 +23,18 @@ from workrail_lint.systems.blocks.outputs import MANUAL
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.definition_graph import expressions
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode, Profile, RunProfile
-from workrail_lint.systems.blocks.vocabulary import PERMUTED_LANES, BlockProfile, ControlType, FailureMode, members
+from workrail_lint.systems.blocks.vocabulary import (
+    ABORT,
+    CONTINUE,
+    NO_OUTPUT,
+    PERMUTED_LANES,
+    BlockerCode,
+    BlockProfile,
+    ControlType,
+    FailureMode,
+    Profile,
+    RunProfile,
+)
 from workrail_lint.systems.blocks.wording import shown
 
 # A definition with a cycle can be run: that is how a scenario shows its blocker.
@@ -50,7 +61,7 @@ class Definitions(NamedTuple):
 
 
 def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
-    """Everything that is wrong with a scenario whose shape is right; paths are relative to its folder."""
+    """Yield everything that is wrong with a scenario whose shape is right; paths are relative to its folder."""
     options = run_options(value["block"], {} if settings is None else settings.options)
     loaded = load_definitions(value["block"], folder, options)
     if isinstance(loaded, Err):
@@ -84,7 +95,7 @@ def load_definitions(block: dict[str, Any], folder: str, options: BlockOptions) 
 
 
 def related(main: StudioWorkflow, others: Iterable[StudioWorkflow]) -> Ok[Definitions] | Err[list[Finding]]:
-    """Definitions that can be run together."""
+    """Return the definitions that are run together, or why they can't be."""
     given = list(others)
     definitions = Definitions(main, {other.id: other for other in given})
     findings = [*_missing_definitions(definitions), *_same_names([main, *given]), *_shared_ids(definitions)]
@@ -92,7 +103,7 @@ def related(main: StudioWorkflow, others: Iterable[StudioWorkflow]) -> Ok[Defini
 
 
 def usable(value: object, name: str, options: BlockOptions) -> Ok[StudioWorkflow] | Err[list[Finding]]:
-    """A definition in memory, if nothing but a cycle is wrong with it."""
+    """Return a definition in memory, if nothing but a cycle is wrong with it."""
     return _usable(json.dumps(value), name, "/block/workflow", options)
 
 
@@ -129,7 +140,7 @@ def _missing_definitions(definitions: Definitions) -> Iterator[Finding]:
 
 
 def _same_names(definitions: list[StudioWorkflow]) -> Iterator[Finding]:
-    """A definition is run by its id; it may run itself, but two others can't share an id."""
+    """Report ids that two definitions share: they are run by their ids. A definition may run itself."""
     first: dict[str, StudioWorkflow] = {}
     for definition in definitions:
         if first.setdefault(definition.id, definition).raw != definition.raw:
@@ -138,7 +149,7 @@ def _same_names(definitions: list[StudioWorkflow]) -> Iterator[Finding]:
 
 
 def _shared_ids(definitions: Definitions) -> Iterator[Finding]:
-    """Node ids become file names in one folder, so two definitions of a run can't share one."""
+    """Report ids that nodes of two definitions share: they become names of files in one folder."""
     owner: dict[str, str] = {}
     for definition in definitions.all:
         for ident in definition.by_id:
@@ -152,7 +163,7 @@ def _shared_ids(definitions: Definitions) -> Iterator[Finding]:
 
 
 def content_findings(value: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    """Everything in a scenario that does not fit its definitions or contradicts itself."""
+    """Yield everything in a scenario that does not fit its definitions or contradicts itself."""
     block = value["block"]
     yield from _unknown_nodes(value, definitions)
     yield from _paths(block)
@@ -173,12 +184,12 @@ def _unknown_nodes(value: dict[str, Any], definitions: Definitions) -> Iterator[
     for pointer, name, known in _named_nodes(value, nodes, groups):
         if name not in known:
             meant = nearest_id(name, known)
-            hint = f"; did you mean {shown(meant)}?" if meant else f"; expected one of {', '.join(known)}"
+            hint = did_you_mean(meant) or f"; expected one of {', '.join(known)}"
             yield scenario_finding("scenario-step-unknown", pointer, f"unknown node {shown(name)}{hint}")
 
 
 def _named_nodes(value: dict[str, Any], nodes: list[str], groups: list[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Pointer, name and what it can be, for every place that names a node."""
+    """Yield the pointer, the name and the possible names of each place that names a node."""
     block, expected = value["block"], value.get("expect", {})
     for key in block.get("replies", ()):
         yield child("/block/replies", key), key.partition("#")[0], nodes
@@ -199,7 +210,7 @@ def _named_nodes(value: dict[str, Any], nodes: list[str], groups: list[str]) -> 
 
 
 def _paths(block: dict[str, Any]) -> Iterator[Finding]:
-    """Paths that leave the workspace, belong to git or the record of the run, or can't exist."""
+    """Yield paths that leave the workspace, belong to git or the record of the run, or can't exist."""
     files = block.get("repo", {}).get("files", {})
     folders = {above for path in files for above in _folders(path)}
     for path in files:
@@ -256,7 +267,7 @@ def _replies(block: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    """Answers to questions that are never asked, or that a question does not accept."""
+    """Yield answers to questions that are never asked, and answers that a question does not accept."""
     for node, answers in block.get("gates", {}).items():
         owner = next((each for each in definitions.all if node in each.by_id), None)
         if owner is None:
@@ -296,12 +307,11 @@ def _choices(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
 
 
 def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    """Values for variables that no definition uses."""
+    """Yield values for variables that no definition uses."""
     known = {name for definition in definitions.all for name in _asked_for(definition)}
     for name in block.get("variables", ()):
         if name not in known:
-            meant = nearest(name, known)
-            hint = f"; did you mean {shown(meant)}?" if meant else ""
+            hint = did_you_mean(nearest(name, known))
             text = f"no definition declares or uses the variable {shown(name)}{hint}"
             yield scenario_finding("scenario-member-ignored", child("/block/variables", name), text)
 
@@ -320,15 +330,13 @@ def _asked_for(definition: StudioWorkflow) -> Iterator[str]:
 
 
 def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
-    """Codes that do not exist."""
-    known = {"blockers": members(BlockerCode), "findings": [rule.code for rule in RULES.infos]}
+    """Yield codes that do not exist."""
+    known = {"blockers": words(BlockerCode), "findings": [rule.code for rule in RULES.infos]}
     for member, codes in known.items():
         for at, item in enumerate(expected.get(member, ())):
             code = item if isinstance(item, str) else item["code"]
             if code not in codes:
-                meant = nearest(code, codes)
-                hint = f"; did you mean {shown(meant)}?" if meant else ""
-                text = f"unknown code {shown(code)} in '{member}'{hint}"
+                text = f"unknown code {shown(code)} in '{member}'{did_you_mean(nearest(code, codes))}"
                 yield scenario_finding("scenario-choice-mismatch", child(f"/expect/{member}", at), text)
 
 

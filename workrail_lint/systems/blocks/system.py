@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import locate
-from workrail_lint.rules.table import RuleInfo
-from workrail_lint.systems.base import Compiled, FileResult, RunSettings, System
+from workrail_lint.systems.base import Compiled, FileResult, Picture, RunSettings, System
 from workrail_lint.systems.blocks import documents
 from workrail_lint.systems.blocks.check import check_document, check_unit, read_document, unusable
 from workrail_lint.systems.blocks.documents import SUFFIXES, BlockKind, kind_by_name
 from workrail_lint.systems.blocks.ir import compile_definition
 from workrail_lint.systems.blocks.options import block_options
+from workrail_lint.systems.blocks.plan import make_plan
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.unit_files import links, lone_units, prompt_text, regular_bytes, units_on_disk
 from workrail_lint.systems.blocks.units import Unit, record_of
@@ -26,13 +25,8 @@ class BlockSystem(System):
     """Studio definitions, outputs of blocks, and what is recorded beside them."""
 
     name = "blocks"
+    table = RULES
     suffixes = SUFFIXES
-
-    def rules(self) -> Sequence[RuleInfo]:
-        return RULES.infos
-
-    def rule(self, name: str) -> Rule:
-        return RULES.rule(name)
 
     def may_claim(self, path: str) -> bool:
         return documents.may_claim(path)
@@ -44,7 +38,7 @@ class BlockSystem(System):
         return self._checked(path, data, kind, settings, alone=False)
 
     def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
-        """The same for text in memory, which is its whole unit."""
+        """Check a text in memory, which is its whole unit."""
         return self._checked(path, data, kind, settings, alone=True)
 
     def _checked(self, path: str, data: bytes | str, kind: str, settings: RunSettings, *, alone: bool) -> FileResult:
@@ -60,7 +54,7 @@ class BlockSystem(System):
         return FileResult(findings, record)
 
     def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
-        """The plan of a definition and the prompts of its blocks, or what is wrong with it."""
+        """Return the plan of a definition and the prompts of its blocks, or what is wrong with it."""
         findings = self.check_data(path, data, kind, settings).findings
         errors = [each for each in findings if each.severity is Severity.ERROR]
         if errors:
@@ -70,8 +64,20 @@ class BlockSystem(System):
         # What a lenient project is only warned of can still leave a definition without an order.
         return Err(findings) if isinstance(compiled, Err) else Ok(Compiled(value["id"], compiled.value))
 
+    def picture(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Picture] | Err[list[Finding]]:
+        """Return the plan of a definition as a drawing, or what is wrong with it."""
+        from workrail_lint.systems.blocks.picture import picture  # a check draws nothing
+
+        checked = self.check_data(path, data, kind, settings).findings
+        errors = [each for each in checked if each.severity is Severity.ERROR]
+        definition = read_document(path, data, BlockKind(kind), block_options(settings.options)).definition
+        plan = make_plan(definition)
+        if errors or isinstance(plan, Err) or not plan.value.entries:
+            return Err(errors or checked)
+        return Ok(picture(definition, plan.value))
+
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
-        """The findings about a unit as a whole; files named on the command line are checked alone."""
+        """Return the findings about a unit as a whole; files named on the command line are checked alone."""
         options = block_options(settings.options)
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         units: list[Unit] = list((units_on_disk if complete else lone_units)(own, options))
@@ -96,7 +102,7 @@ def _locate(findings: list[Finding]) -> None:
 
 
 def _span_whole_text(findings: list[Finding], document: JsonDocument, kind: BlockKind | None) -> None:
-    """A prompt has no positions that a pointer could name."""
+    """Point the findings at the whole text: a prompt has no positions that a pointer could name."""
     if kind is BlockKind.PROMPT:
         for finding in findings:
             finding.span = document.source.span(0, len(document.text))

@@ -36,7 +36,7 @@ class Timestamp(NamedTuple):
 
 
 def parse_timestamp(text: object) -> Timestamp | None:
-    """The parsed timestamp, or None if it is not an ISO 8601 date-time."""
+    """Return the parsed timestamp, or None if it is not an ISO 8601 date-time."""
     if not isinstance(text, str) or _VALID.fullmatch(text) is None:
         return None
     match = _PARTS.fullmatch(text)
@@ -48,7 +48,7 @@ def parse_timestamp(text: object) -> Timestamp | None:
 
 
 def instant_of(text: object) -> Instant | None:
-    """When something happened, for comparing; None when the text leaves that open."""
+    """Return when something happened, for comparing; None when the text leaves that open."""
     parsed = parse_timestamp(text)
     return parsed.instant if parsed is not None and parsed.has_zone else None
 
@@ -62,6 +62,6 @@ def _offset(zone: str | None) -> int:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days of the proleptic Gregorian calendar since 1 March of year 0, with the leap day last in a year."""
+    """Return the days of the proleptic Gregorian calendar since 1 March of year 0, with the leap day last in a year."""
     year -= month < 3
     return 365 * year + year // 4 - year // 100 + year // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 1

@@ -34,7 +34,7 @@ Records = Mapping[str, Mapping[str, Any]]
 
 
 def units_on_disk(records: Records, options: BlockOptions) -> Iterator[Unit]:
-    """The units that files of a run belong to, each completed with the files on disk."""
+    """Yield the units that files of a run belong to, each completed with the files on disk."""
     by_folder: dict[str, dict[str, Mapping[str, Any]]] = {}
     for path, record in records.items():
         if record["kind"] == BlockKind.OUTPUT.value and split_path(path)[1] != OUTPUT_FOLDER:
@@ -47,19 +47,19 @@ def units_on_disk(records: Records, options: BlockOptions) -> Iterator[Unit]:
 
 
 def lone_units(records: Records, options: BlockOptions) -> Iterator[Unit]:
-    """Every file as a separate unit, for files named on the command line."""
+    """Yield every file as a separate unit, for files named on the command line."""
     for path, record in records.items():
         yield Unit({path: record}, options)
 
 
 def links(records: Records) -> list[str]:
-    """The outputs that are symbolic links: what they lead to is not what the block wrote."""
+    """Return the outputs that are symbolic links: what they lead to is not what the block wrote."""
     outputs = [path for path, record in records.items() if record["kind"] == BlockKind.OUTPUT.value]
     return [path for path in outputs if os.path.islink(path)]
 
 
 def _home(path: str) -> str:
-    """The folder of a unit."""
+    """Return the folder of a unit."""
     folder = os.path.dirname(path)
     if os.path.basename(folder) in (OUTPUT_FOLDER, RUN_FOLDER):
         folder = os.path.dirname(folder)
@@ -67,7 +67,7 @@ def _home(path: str) -> str:
 
 
 def _join(folder: str, *names: str) -> str:
-    """A path spelled the way the run spells it: nothing is put before names in the current folder."""
+    """Return a path spelled the way the run spells it: nothing is put before names in the current folder."""
     return os.path.join(*names) if folder == os.curdir else os.path.join(folder, *names)
 
 
@@ -109,7 +109,7 @@ def _recorded_kind(path: str) -> BlockKind | None:
 def _workflow(
     folder: str, records: dict[str, Mapping[str, Any]], normal: dict[str, str], options: BlockOptions
 ) -> str | None:
-    """The definition of a unit: the configured one, else the only one beside the folders."""
+    """Return the definition of a unit: the configured one, else the only one beside the folders."""
     if options.workflow is not None:
         path = normal.get(os.path.normpath(options.workflow), options.workflow)
         records.setdefault(path, _read(path, BlockKind.WORKFLOW))
@@ -129,7 +129,7 @@ def _own_entries(folder: str) -> list[str]:
 
 
 def _entries(folder: str) -> list[str]:
-    """The paths of what a folder holds, sorted; none when it can't be listed."""
+    """Return the paths of what a folder holds, sorted; none when it can't be listed."""
     try:
         return [_join(folder, name) for name in sorted(os.listdir(folder))]
     except (OSError, ValueError):
@@ -137,7 +137,7 @@ def _entries(folder: str) -> list[str]:
 
 
 def _read(path: str, kind: BlockKind) -> dict[str, Any]:
-    """The record of a file that the run itself did not look at."""
+    """Return the record of a file that the run itself did not look at."""
     data = regular_bytes(path)
     if data is None:
         return record_of(kind, None)
@@ -156,7 +156,7 @@ def regular_bytes(path: str) -> bytes | None:
 
 
 def prompt_text(data: bytes) -> str | None:
-    """The text of a recorded prompt; None if the bytes are not text."""
+    """Return the text of a recorded prompt; None if the bytes are not text."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -27,7 +27,7 @@ _DEFINITION_MEMBERS = ("id", "transitions", "parallelGroups", "gates", "rules")
 
 
 def record_of(kind: BlockKind, value: object) -> dict[str, Any]:
-    """The record of a document; `value` is None for one that can't be read, and a string for a prompt."""
+    """Return the record of a document; `value` is None for one that can't be read, and a string for a prompt."""
     return {"kind": kind.value, "value": _essence(kind, value)}
 
 
@@ -81,11 +81,11 @@ class Tree(Protocol):
         ...
 
     def way_out(self, path: str) -> str | None:
-        """The part of a path that is a link out of the workspace; None when the path stays inside."""
+        """Return the part of a path that is a link out of the workspace; None when the path stays inside."""
         ...
 
     def unmatched(self, patterns: list[str]) -> list[str]:
-        """The patterns that match no file."""
+        """Return the patterns that match no file."""
         ...
 
 

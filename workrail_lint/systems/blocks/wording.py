@@ -8,37 +8,38 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 
 _LONGEST = 80
+_MOST_LISTED = 5
 
 
 def shown(text: object) -> str:
-    """A value in quotes, on one line, and of limited length."""
+    """Return a value in quotes, on one line, and of limited length."""
     return quoted(text, _LONGEST)
 
 
 def written(value: object) -> str:
-    """A value of any type as an author wrote it."""
+    """Return a value of any type as an author wrote it."""
     return shown(value if isinstance(value, str) else js.text(value))
 
 
 def text_or_type(value: object) -> str:
-    """A string in quotes; of any other value its type."""
+    """Return a string in quotes; of any other value its type."""
     return shown(value) if isinstance(value, str) else json_type(value)
 
 
-def shown_list(values: Iterable[object], most: int = 5) -> str:
-    """Several values in quotes; of many only the first."""
+def shown_list(values: Iterable[object]) -> str:
+    """Return several values in quotes; of many only the first."""
     items = list(values)
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(shown(item) for item in items[:most]) + more
+    more = f" and {len(items) - _MOST_LISTED} more" if len(items) > _MOST_LISTED else ""
+    return ", ".join(shown(item) for item in items[:_MOST_LISTED]) + more
 
 
 def json_type(value: object) -> str:
-    """The type of a JSON value in words."""
+    """Return the type of a JSON value in words."""
     return type_in_words(js.type_name(value))
 
 
 def type_in_words(name: str) -> str:
-    """The name of a JSON type with its article."""
+    """Return the name of a JSON type with its article."""
     article = "an" if name in ("object", "array", "integer") else "a"
     return name if name == "null" else f"{article} {name}"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from workrail_lint.base.js import items_of, members_of
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.markdown_reader import Line
@@ -17,7 +18,7 @@ from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.systems.team.documents import TeamKind, is_artifact_name
 from workrail_lint.systems.team.roles import WRITTEN_KEYS
 from workrail_lint.systems.team.rules.base import Document, OutputDocument
-from workrail_lint.systems.team.vocabulary import AgentName, items_of, members_of
+from workrail_lint.systems.team.vocabulary import AgentName
 
 _MOST_SAMPLES = 20  # real instructions show two or three
 _REPLY = frozenset({"status", "summary", "artifacts", "gates", "next"})
@@ -75,7 +76,7 @@ class Sample:
         return self.is_fenced and is_meant and (bool(self.document.problems) or not self.document.readable)
 
     def quotes(self, pointer: str, text: object) -> Iterator[Quote]:
-        """The alternatives of a string, each where the string is."""
+        """Yield the alternatives of a string, each where the string is."""
         span = self.document.node(pointer)
         if type(text) is str and span is not None:
             for part in _alternatives(text, _ALTERNATIVES_IN_WORDS):
@@ -168,7 +169,7 @@ class AgentFile(Document):
         return [sample for sample in self.samples if sample.is_output]
 
     def statuses(self) -> Iterator[Quote]:
-        """Every status that the file lets its agent return."""
+        """Yield every status that the file lets its agent return."""
         for sample in self.outputs:
             yield from sample.quotes("/status", sample.value.get("status"))
         if self.role is AgentName.ORCHESTRATOR:
@@ -178,19 +179,19 @@ class AgentFile(Document):
                 yield Quote(match[1], line.start + match.start(1), line.start + match.end(1))
 
     def next_agents(self) -> Iterator[Quote]:
-        """Every agent that the file recommends as the next."""
+        """Yield every agent that the file recommends as the next."""
         for sample in self.outputs:
             pointer = "/next/recommended_agent"
             yield from sample.quotes(pointer, members_of(sample.value.get("next")).get("recommended_agent"))
 
     def dispatched(self) -> Iterator[Quote]:
-        """Every agent that a dispatch plan of the file names."""
+        """Yield every agent that a dispatch plan of the file names."""
         for sample in self.samples:
             for at, item in enumerate(items_of(sample.value.get("dispatch"))) if sample.is_plan else ():
                 yield from sample.quotes(f"/dispatch/{at}/agent", members_of(item).get("agent"))
 
     def written(self) -> Iterator[Quote]:
-        """Every path that the file lets its agent write, with `<session>` filled in."""
+        """Yield every path that the file lets its agent write, with `<session>` filled in."""
         for quote in self._written():
             path = _PLACEHOLDER.compiled.sub("x", quote.text.replace("<session>", SESSION))
             if "..." not in path and not re.search(r"\s", path) and ("/" in path or is_artifact_name(path)):
@@ -212,13 +213,13 @@ class AgentFile(Document):
 
 
 def role_of(name: str) -> AgentName | None:
-    """The agent that a name means, however it is spelled."""
+    """Return the agent that a name means, however it is spelled."""
     folded = re.sub(r"[-_\s]", "", name).casefold()
     return next((agent for agent in AgentName if agent.value.casefold() == folded), None)
 
 
 def _objects(lines: list[Line]) -> Iterator[tuple[int, int, bool]]:
-    """The extents of what may be an object: the content of a code fence, or from a line `{` to a line `}`."""
+    """Yield the extents of what may be an object: the content of a code fence, or from a line `{` to a line `}`."""
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -240,7 +241,7 @@ def _objects(lines: list[Line]) -> Iterator[tuple[int, int, bool]]:
 
 
 def _until(lines: list[Line], at: int, is_end: Any) -> int:
-    """The first line from `at` that ends a block: the one that says so, or the first of another kind."""
+    """Return the first line from `at` that ends a block: the one that says so, or the first of another kind."""
     kind = lines[at - 1].kind
     while at < len(lines) and lines[at].kind == kind and not is_end(lines[at].text.rstrip()):
         at += 1

@@ -11,11 +11,12 @@ import os
 from enum import Enum
 from typing import NamedTuple
 
+from workrail_lint.base.closed_sets import words
 from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES
-from workrail_lint.systems.team.vocabulary import SESSION_NAME, SESSIONS_FOLDER, AgentName, words
+from workrail_lint.systems.team.vocabulary import SESSION_NAME, SESSIONS_FOLDER, AgentName
 
 
 class TeamKind(str, Enum):
@@ -65,7 +66,7 @@ SIDE_NAMES = {
     K.RESEARCH: ("research-<slug>.md", Pattern(r"research-[a-z0-9]+(?:-[a-z0-9]+)*\.md")),
     K.DESIGN_SPEC: ("design-spec-<slug>.md", Pattern(r"design-spec-[a-z0-9]+(?:-[a-z0-9]+)*\.md")),
 }
-# Where instructions of agents are, what stands beside them, and what only those of a team talk about.
+# Where instructions of agents are, what is beside them, and what only those of a team talk about.
 _AGENTS_FOLDER = "agents"
 _CONTRACT = "CONTRACT.md"
 _BESIDE_AGENTS = (_CONTRACT, "WORKFLOW.md", "DISPATCH-REFERENCE.md", "README.md")
@@ -110,13 +111,13 @@ class Exchange(NamedTuple):
 
 
 def exchange_of(path: str) -> Exchange | None:
-    """Neither side of an exchange names its agent, so its file does: `0007-Reviewer-T-001.input.json`."""
+    """Return the agent and the task that a file names, such as `0007-Reviewer-T-001.input.json`."""
     match = _EXCHANGE.fullmatch(_parts(path)[-1])
     return None if match is None else Exchange(AgentName(match[1]), match[2])
 
 
 def kind_by_name(path: str) -> TeamKind | None:
-    """The kind that a file would be if it is one of ours."""
+    """Return the kind that a file would be if it is one of ours."""
     parts = _parts(path)
     base = parts[-1]
     if base in ARTIFACTS:
@@ -137,7 +138,7 @@ def is_artifact_name(path: str) -> bool:
 
 
 def place_by_path(path: str) -> Place | None:
-    """The session folder that a path itself shows: below `.agents-work`, or one with the name of a session."""
+    """Return the session folder that a path itself shows: below `.agents-work`, or one with the name of a session."""
     parts = _parts(path)
     for index in range(len(parts) - 2, -1, -1):
         below = index > 0 and parts[index - 1] == SESSIONS_FOLDER
@@ -147,7 +148,7 @@ def place_by_path(path: str) -> Place | None:
 
 
 def place_of(path: str) -> Place | None:
-    """The session folder of a file on disk, found by its path or by the files beside it."""
+    """Return the session folder of a file on disk, found by its path or by the files beside it."""
     place = place_by_path(path)
     if place is not None:
         return place
@@ -166,7 +167,7 @@ def place_of(path: str) -> Place | None:
 
 
 def _seen_from_here(place: Place, path: str) -> Place:
-    """The same place with its folder named the way the path is."""
+    """Return the place with its folder written like the path, relative or absolute."""
     depth = place.file.count("/") + 1
     parts = _parts(path)
     folder = "/".join(parts[:-depth]) if len(parts) > depth else _slashes(os.path.relpath(place.folder))
@@ -174,7 +175,7 @@ def _seen_from_here(place: Place, path: str) -> Place:
 
 
 def is_session_folder(folder: str) -> bool:
-    """A folder on disk that holds a team's status.json, or both spec.md and acceptance.json."""
+    """Return whether a folder on disk holds a team's status.json, or both spec.md and acceptance.json."""
     status = os.path.join(folder, "status.json")
     if os.path.isfile(status):
         read = read_file(status, MAX_BYTES)
@@ -195,7 +196,7 @@ def claims(path: str, data: bytes, named: bool) -> str | None:
 
 
 def claimed_kind(path: str, data: bytes, *, named: bool, disk: bool = True) -> TeamKind | None:
-    """The kind of a file, None when it is not ours. A file named on the command line needs no other evidence."""
+    """Return the kind of a file, None when it is not ours. A file named on the command line needs no other evidence."""
     kind = kind_by_name(path)
     if kind is K.AGENT_FILE:
         return kind if named or _is_of_a_team(path, data, disk) else None
@@ -237,7 +238,7 @@ def _has_sign(kind: TeamKind, data: bytes) -> bool:
 
 
 def kind_by_shape(path: str, data: bytes) -> TeamKind | None:
-    """The kind of a JSON object that has the members of one of ours, whatever its name."""
+    """Return the kind of a JSON object that has the members of one of ours, whatever its name."""
     if not path.endswith(".json") or len(data) > MAX_BYTES:
         return None
     for kind, members in _SHAPES:

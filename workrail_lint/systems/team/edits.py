@@ -20,7 +20,7 @@ _LIST_DASHES = Pattern(r"[ -]*")
 
 
 def yaml_text(value: str) -> str:
-    """A string in YAML: bare if it is a plain word, else in double quotes."""
+    """Return a string in YAML: bare if it is a plain word, else in double quotes."""
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     return json_text(value)
@@ -105,7 +105,7 @@ def replace_raw(title: str, text: str, start: int, end: int, old: str, new: str)
 
 
 def _plain_node(document: YamlDocument, pointer: str) -> NodeSpan | None:
-    """The position of a value that can be rewritten; a value with an anchor is used elsewhere."""
+    """Return the position of a value that can be rewritten; a value with an anchor is used elsewhere."""
     node = document.node(pointer)
     if node is None or any(p.name == "yaml-anchor" and node.start <= p.start < node.end for p in document.problems):
         return None

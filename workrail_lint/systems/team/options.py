@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workrail_lint.systems.team.vocabulary import AgentName, Mode, Profile, ProjectType, is_member, strings_of
+from workrail_lint.base.closed_sets import is_member
+from workrail_lint.base.js import strings_of
+from workrail_lint.systems.team.vocabulary import AgentName, Mode, Profile, ProjectType
 
 
 class TeamOptions:
@@ -43,7 +45,7 @@ class TeamOptions:
 
 
 def team_options(options: Mapping[str, object] | None) -> TeamOptions:
-    """From the options of a run, under the names they have in a configuration file."""
+    """Read the options of a run, which have the names of a configuration file."""
     given = options or {}
     profile, mode, agent = given.get("team-profile"), given.get("team-mode"), given.get("team-agent")
     project = given.get("team-project-type")

@@ -38,13 +38,18 @@ _FEATURES = {
     "yaml-ambiguous-line-break": "ambiguous line break",
 }
 # A problem of a whole file has no position in it.
+# What to do with a list where an object belongs.
+_ROOTS = {
+    K.TASKS: "; put the list under `tasks:`",
+    K.ACCEPTANCE: '; put it into {"acceptance_criteria": [...]}',
+}
 _WHOLE = ("file-too-large", "json-syntax")
 # Another rule reports the byte order mark, and a date is meant to be a string.
 _LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
 
 
 def read_document(kind: TeamKind, data: bytes | str) -> Any:
-    """The text of a document, read by the reader of its kind."""
+    """Return the text of a document, read by the reader of its kind."""
     if kind is K.TASKS:
         return plan_document(data)
     if kind is K.HISTORY:
@@ -55,14 +60,14 @@ def read_document(kind: TeamKind, data: bytes | str) -> Any:
 
 
 def finding(name: str, message: str, pointer: str = "", profile: Profile = Profile.STRICT) -> Finding:
-    """A finding of a rule that the readers detect."""
+    """Return a finding of a rule that the readers detect."""
     rule = RULES.by_name[name]
     level = lowered(rule, rule.severity, profile)
     return Finding(rule.code, rule.name, level, message, pointer, phase=Phase.READ)
 
 
 def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
-    """Problems of the text, and of a root that is not an object."""
+    """Return problems of the text, and of a root that is not an object."""
     findings = [
         _of_problem(problem, 0, kind, document, profile)
         for problem in document.problems
@@ -82,7 +87,9 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
     # The value of a broken text is a guess, so its type is not reported.
     is_broken = any(item.code == "TC001" for item in findings)
     if kind in TREES and document.readable and type(document.value) is not dict and not is_broken:
-        findings.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
+        advice = _ROOTS.get(kind, "") if type(document.value) is list else ""
+        message = f"the document is {type_name(document.value)}, not an object{advice}"
+        findings.append(finding("team-wrong-root-type", message))
     return findings
 
 
@@ -107,7 +114,7 @@ def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, pro
 
 
 def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
-    """An agent's reply. Text around its one object is blanked out, so that the object can still be checked."""
+    """Return an agent's reply. Text around its one object is blanked out, so that the object can still be checked."""
     document = read_json(data)
     if document.readable and not [p for p in document.problems if p.name not in (*_DUPLICATES, "json-bom")]:
         return document, None
@@ -142,7 +149,7 @@ def _blanked(text: str) -> str:
 
 
 def _object_extents(text: str) -> list[tuple[int, int]]:
-    """The extents of JSON objects that may be the reply; a correct output has one.
+    """Return the extents of JSON objects that may be the reply; a correct output has one.
 
     Objects that look like replies take precedence, because prose may contain objects too. After a brace that opens
     no object, only they count: anything else may be part of a broken reply.

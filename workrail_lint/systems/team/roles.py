@@ -148,7 +148,7 @@ _ANNOUNCED = Pattern(rf"\b(?i:verdict)\W+(?:is\W+)?({'|'.join(_VERDICTS)})(?!\w)
 
 
 def review_verdict(summary: object) -> str:
-    """The verdict that a Reviewer's summary states; empty when it states none.
+    """Return the verdict that a Reviewer's summary states; empty when it states none.
 
     Tests pass, too: what is called the verdict counts, and without the word the gravest phrase.
     """

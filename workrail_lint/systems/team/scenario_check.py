@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workrail_lint.base.closed_sets import is_member, words
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.nodes import Build
 from workrail_lint.documents.pointer import child
@@ -17,13 +18,11 @@ from workrail_lint.systems.team.vocabulary import (
     AgentName,
     is_check,
     is_decision_id,
-    is_member,
     is_session_name,
     is_task_id,
     is_task_ref,
     is_timestamp,
     machine_reason,
-    words,
 )
 from workrail_lint.systems.team.wording import listed, shown, suggestion
 
@@ -31,7 +30,10 @@ _REPLY = Pattern(r"([^/#]*)/([^/#]*)(?:#([1-9][0-9]{0,5}))?")
 
 
 def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
-    """Everything that makes a scenario fail, or pass without testing what it describes; `folder` is its folder."""
+    """Yield everything that makes a scenario fail, or pass without testing what it describes.
+
+    `folder` is its folder.
+    """
     scenario: TeamScenario = Build().root(TeamScenario, value)
     team, expect = scenario.team, scenario.expect
     yield from _session(team)

@@ -92,7 +92,7 @@ SECTION_NAMES = tuple(
 
 
 def normal_title(title: str) -> str:
-    """A title as it is compared: without numbering, case, width, and whatever explains it."""
+    """Return a title as it is compared: without numbering, case, width, and whatever explains it."""
     numbering = _NUMBERING.match(title)
     text = title[numbering.end() :] if numbering else title
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
@@ -121,7 +121,7 @@ class Sections:
         return (*section.aliases, *self._aliases.get(section.name.casefold(), ()))
 
     def find(self, section: Section) -> list[int]:
-        """The headings that open a section, in order."""
+        """Return the headings that open a section, in order."""
         matches: set[int] = set()
         for alias in self.aliases(section):
             if len(alias) > 2 and alias[0] == alias[-1] == "/":
@@ -152,7 +152,10 @@ class Sections:
         return sum(1 for line in body if line.kind == "heading")
 
     def criteria(self) -> tuple[str, list[str]] | None:
-        """The title of the section about acceptance criteria and the ids it names; None without such a section."""
+        """Return the title of the section about acceptance criteria and the ids it names.
+
+        None without such a section.
+        """
         sections = self.find(ACCEPTANCE_CRITERIA)
         if not sections:
             return None
@@ -168,7 +171,7 @@ def _escaped(text: str) -> str:
 
 
 def alias_problem(aliases: object) -> str | None:
-    """A section that no document of a team has would be an alias of nothing."""
+    """Return a section that no document of a team has would be an alias of nothing."""
     known = [name.casefold() for name in SECTION_NAMES]
     for name in aliases if isinstance(aliases, dict) else ():
         if name.casefold() not in known:

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.base.files import is_own, project_folders, read_file, walk
+from workrail_lint.base.js import members_of
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
@@ -19,15 +21,7 @@ from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_sessi
 from workrail_lint.systems.team.model.build import backlog_model, status_model
 from workrail_lint.systems.team.model.documents import SessionStatus, Task
 from workrail_lint.systems.team.state_machine import FULL_ONLY, GATES
-from workrail_lint.systems.team.vocabulary import (
-    SESSIONS_FOLDER,
-    Mode,
-    ProjectType,
-    Strategy,
-    WorkflowState,
-    is_member,
-    members_of,
-)
+from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, ProjectType, Strategy, WorkflowState
 
 # A folder with more files than this is not a session; the walk stops here.
 MAX_FILES = 20_000
@@ -55,11 +49,11 @@ class SessionFolder:
         return inferred_mode(self.status, has_architecture=has_architecture, task_count=self.task_count, option=option)
 
     def in_folder(self, name: str) -> list[str]:
-        """The Markdown files of a side folder, by their paths below the session."""
+        """Return the Markdown files of a side folder, by their paths below the session."""
         return sorted(file for file in self.files if file.startswith(f"{name}/") and file.endswith(".md"))
 
     def path_of(self, file: str) -> str:
-        """A file of the session as other documents name it."""
+        """Return a file of the session as other documents name it."""
         return f"{SESSIONS_FOLDER}/{self.name}/{file}"
 
 
@@ -119,7 +113,7 @@ class Sessions:
         self._places: dict[str, Place | None] = {}
 
     def of_file(self, path: str) -> tuple[Place, Session] | None:
-        """The session whose folder contains a file."""
+        """Return the session whose folder contains a file."""
         folder = os.path.dirname(path)
         beside = self._places.get(folder)
         if beside is None:
@@ -130,7 +124,7 @@ class Sessions:
         return place, self.at(place.folder, place.name)
 
     def named(self, name: str, path: str) -> Session | None:
-        """The session of a name, looked for in the `.agents-work` of a folder above a file."""
+        """Return the session of a name, looked for in the `.agents-work` of a folder above a file."""
         if not name or "/" in name or name in (os.curdir, os.pardir):
             return None
         for above, is_project in project_folders(os.path.dirname(os.path.abspath(path))):
@@ -167,7 +161,7 @@ def _relative(path: str, folder: str) -> str:
 
 
 def list_files(folder: str) -> list[str]:
-    """The files below a folder, sorted. Links to folders are not followed."""
+    """Return the files below a folder, sorted. Links to folders are not followed."""
     files: list[str] = []
     for above, folders, names in walk(folder):
         folders.sort()
@@ -187,7 +181,7 @@ def leads_out(path: str, folder: str) -> bool:
 
 
 def read_artifact(path: str, limit: int = MAX_BYTES) -> bytes | None:
-    """The bytes of a regular file that is not too large; None for anything else."""
+    """Return the bytes of a regular file that is not too large; None for anything else."""
     read = read_file(path, limit)
     return read.value if isinstance(read, Ok) else None
 
@@ -225,5 +219,5 @@ def plan_tasks(data: bytes) -> Sequence[Task] | None:
 
 @lru_cache(maxsize=4)
 def plan_document(data: bytes | str) -> YamlDocument:
-    """A plan as it was read. Every file of a session asks for it, and YAML is slow to read."""
+    """Return a plan as it was read. Every file of a session asks for it, and YAML is slow to read."""
     return read_yaml(data, max_bytes=MAX_YAML_BYTES)

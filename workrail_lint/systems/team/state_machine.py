@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
@@ -23,7 +24,6 @@ from workrail_lint.systems.team.vocabulary import (
     TaskStatus,
     TaskType,
     WorkflowState,
-    is_member,
 )
 
 S = WorkflowState
@@ -106,7 +106,7 @@ FINAL_REVIEW_GOAL = {
 
 
 def agents_of(state: WorkflowState, mode: Mode) -> tuple[AgentName, ...]:
-    """Who may be dispatched in a state."""
+    """Return who may be dispatched in a state."""
     if mode is Mode.LEAN and state in _LEAN_AGENTS:
         return _LEAN_AGENTS[state]
     return AGENTS_OF_STATE[state]
@@ -232,7 +232,7 @@ QA_TYPES = (TaskType.FEAT, TaskType.FIX, TaskType.REFACTOR, TaskType.TEST)
 
 
 def done_statuses(strategy: Strategy | None) -> tuple[TaskStatus, ...]:
-    """The statuses in which a dependency counts as done."""
+    """Return the statuses in which a dependency counts as done."""
     return (T.IMPLEMENTED, T.COMPLETED) if strategy is Strategy.SINGLE_FINAL else (T.COMPLETED,)
 
 
@@ -268,7 +268,7 @@ def is_at_or_past(state: object, milestone: WorkflowState, returns_to: object = 
 
 
 def required_artifacts(state: object, mode: Mode, returns_to: object = None) -> tuple[str, ...]:
-    """The files a session must hold while it rests in a state."""
+    """Return the files a session must hold while it rests in a state."""
     place = rank(state, returns_to)
     needed = ["status.json"]
     for step, files in _ARTIFACTS.items():
@@ -295,13 +295,13 @@ _GAPS = Pattern(r"[\s_]+")
 
 
 def normal_strategy(answer: str) -> Strategy | None:
-    """The strategy that an answer means, by the table of synonyms."""
+    """Return the strategy that an answer means, by the table of synonyms."""
     word = _GAPS.compiled.sub("-", answer.strip().casefold()).removesuffix("-review")
     return _STRATEGY_WORDS.get(word)
 
 
 def normal_approval(answer: str) -> str:
-    """An answer about the design as it is stored: plain consent becomes `approved`, everything else stays."""
+    """Return an answer about the design as it is stored: plain consent becomes `approved`, everything else stays."""
     return APPROVED if answer.strip().casefold() in _APPROVALS else answer
 
 
@@ -348,5 +348,5 @@ _ROLE_ORDER = (
 
 
 def role_file(agent: AgentName) -> str:
-    """The file that describes an agent's role, as a dispatch message names it."""
+    """Return the file that describes an agent's role, as a dispatch message names it."""
     return f".github/agents/{_ROLE_ORDER.index(agent):02d}-{agent.file_name}.md"

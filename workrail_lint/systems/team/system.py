@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.findings import Finding
-from workrail_lint.rules.base import Rule
 from workrail_lint.rules.locate import locate
 from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules, RuleChoice, RuleSet
-from workrail_lint.rules.table import RuleInfo
-from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.base import FileResult, Picture, RunSettings, System
 from workrail_lint.systems.team import documents
 from workrail_lint.systems.team.agent_files import AgentFile
-from workrail_lint.systems.team.documents import (
-    MARKDOWN,
-    SUFFIXES,
-    TREES,
-    TeamKind,
-    place_by_path,
-)
+from workrail_lint.systems.team.documents import MARKDOWN, SUFFIXES, TREES, TeamKind, place_by_path
 from workrail_lint.systems.team.options import TeamOptions, team_options
 from workrail_lint.systems.team.reading import finding, read_document, read_output, reading_findings
 from workrail_lint.systems.team.rules import RULES
@@ -54,17 +48,12 @@ class TeamSystem(System):
     """Session folders of coordinated agent teams and the JSON that the agents exchange."""
 
     name = "team"
+    table = RULES
     suffixes = SUFFIXES
 
     def __init__(self) -> None:
         self._rule_set: RuleSet[TeamRule] | None = None
         self._sessions: Sessions | None = None
-
-    def rules(self) -> Sequence[RuleInfo]:
-        return RULES.infos
-
-    def rule(self, name: str) -> Rule:
-        return RULES.rule(name)
 
     def may_claim(self, path: str) -> bool:
         return documents.may_claim(path)
@@ -91,7 +80,7 @@ class TeamSystem(System):
     def _document(
         self, path: str, data: bytes | str, kind: TeamKind, options: TeamOptions, on_disk: bool
     ) -> tuple[Document | None, list[Finding]]:
-        """The document with what is known around it; None when it is not to be judged."""
+        """Return the document with what is known around it; None when it is not to be judged."""
         known = self._known_sessions().of_file(path) if on_disk else None
         place, session = known if known is not None else (place_by_path(path), None)
         if on_disk and place is not None and leads_out(path, place.folder):
@@ -134,8 +123,18 @@ class TeamSystem(System):
             self._rule_set = default_rules() if self.choice is None else _chosen_rules(self.choice)
         return self._rule_set
 
+    def picture(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Picture] | Err[list[Finding]]:
+        """Return the session of a status file as a drawing, or why it can't be read."""
+        from workrail_lint.systems.team.picture import picture  # a check draws nothing
+
+        known, folder = self._known_sessions().of_file(path), os.path.dirname(path) or os.curdir
+        session = self._known_sessions().at(folder, os.path.basename(folder)) if known is None else known[1]
+        if session.status is None:
+            return Err(self.check(path, data, kind, settings).findings)
+        return Ok(picture(session, team_options(settings.options).mode))
+
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
-        """The rules about whole sessions, for every session folder of a run that looked at a folder."""
+        """Return the rules about whole sessions, for every session folder of a run that looked at a folder."""
         if not complete:
             return []  # files that were named are judged by themselves
 
@@ -154,7 +153,7 @@ class TeamSystem(System):
 
 @cache
 def default_rules() -> RuleSet[TeamRule]:
-    """All rules that are on by default, shared by everyone who asks for nothing in particular."""
+    """Return all rules that are on by default, shared by everyone who asks for nothing in particular."""
     return _chosen_rules(None)
 
 
@@ -175,7 +174,7 @@ def _locate(findings: list[Finding], kind: TeamKind, reader: Any, path: str, fin
 
 
 def _id_pointer(root: object, pointer: str) -> str:
-    """A pointer in which tasks, decisions and criteria are named by their ids."""
+    """Return a pointer in which tasks, decisions and criteria are named by their ids."""
     if not pointer.startswith("/"):
         return pointer
     named: list[str] = []

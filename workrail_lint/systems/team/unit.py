@@ -27,7 +27,7 @@ _LONGEST_ANSWER = 500
 
 
 def record_of(document: Document) -> dict[str, Any] | None:
-    """The facts of a document that session rules need; None if it has no session or no such facts."""
+    """Return the facts of a document that session rules need; None if it has no session or no such facts."""
     place = document.place
     if place is None or not document.reader.readable:
         return None
@@ -45,7 +45,7 @@ def record_of(document: Document) -> dict[str, Any] | None:
 
 
 def _status(document: Document) -> dict[str, Any]:
-    """status.json, cut down to what the machine and the rules look at."""
+    """Return status.json, cut down to what the machine and the rules look at."""
     assert isinstance(document, StatusDocument)
     status, gate = document.model, document.model.design_gate
     return {
@@ -65,7 +65,7 @@ def _status(document: Document) -> dict[str, Any]:
 
 
 def _short(text: str | None) -> str | None:
-    """A string, cut to a readable length but still distinct from others."""
+    """Return a string, cut to a readable length but still distinct from others."""
     if text is None or len(text) <= _LONGEST_ANSWER:
         return text
 
@@ -92,7 +92,7 @@ def _tasks(document: Document) -> dict[str, Any]:
 
 
 def _named_criteria(value: dict[str, Any], pointer: str) -> list[list[str]]:
-    """Where a task names which acceptance criterion."""
+    """Return where a task names which acceptance criterion."""
     criteria: list[list[str]] = []
     stack: list[tuple[object, str]] = [(value, pointer)]
     while stack:
@@ -157,7 +157,7 @@ class Unit:
         return None if record is None else record["facts"]
 
     def path(self, file: str) -> str:
-        """The path of a file of the session, as the run names it."""
+        """Return the path of a file of the session, as the run names it."""
         return self._records[file]["path"] if file in self._records else f"{self.folder}/{file}"
 
     @property
@@ -179,7 +179,7 @@ class Unit:
 
 
 def units_of(records: dict[str, dict[str, Any]], options: TeamOptions) -> list[Unit]:
-    """The session folders among the files of a run: those that hold status.json, or a spec with its criteria."""
+    """Return the session folders among the files of a run: those that hold status.json, or a spec with its criteria."""
     by_folder: dict[str, dict[str, dict[str, Any]]] = {}
     for path, record in records.items():
         by_folder.setdefault(record["folder"], {})[record["file"]] = {**record, "path": path}

@@ -1,10 +1,10 @@
-"""The closed sets and formats of the agent-team contract. Standard library only, so anyone may import it."""
+"""The closed sets and formats of the agent-team contract. It imports no other part of the system."""
 
 from __future__ import annotations
 
 from datetime import date
 from enum import Enum
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -243,7 +243,7 @@ APPROVED = "approved"
 CHANGES_REQUESTED = "changes-requested:"
 NO_RESPONSE = "no response provided"
 KNOWN_TOOLS = ("read_file", "write_file", "apply_patch", "run_cmd", "search_repo")
-# Task state lives in tasks.yaml alone, so these may not stand in status.json.
+# Task state lives in tasks.yaml alone, so these must not be in status.json.
 TASK_STATE_KEYS = ("completed_tasks", "blocked_tasks", "in_progress_tasks", "task_status", "tasks")
 CHECKLIST = ("security", "architecture", "logic", "performance", "quality", "devils_advocate")
 CHECK_PREFIXES = ("cmd: ", "manual: ")
@@ -273,18 +273,8 @@ _TASK_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])T-[0-9]{3,}(?![A-Za-z0-9-])")
 _DRIVE = Pattern(r"[A-Za-z]:")
 
 
-def words(members: type[Enum]) -> tuple[str, ...]:
-    """The words of a closed set, in their order."""
-    return tuple(member.value for member in members)
-
-
-def is_member(value: object, members: type[Enum]) -> TypeGuard[str]:
-    """Return whether a value of any type is a word of a closed set."""
-    return type(value) is str and value in members._value2member_map_
-
-
 def is_text(value: object) -> TypeGuard[str]:
-    """A string that says something."""
+    """Return whether a value is a string that is not blank."""
     return type(value) is str and not js.is_blank(value)
 
 
@@ -306,7 +296,7 @@ def is_decision_id(value: object) -> TypeGuard[str]:
 
 
 def is_session_name(value: object) -> TypeGuard[str]:
-    """A session name with a date that exists; how many words its slug has is another question."""
+    """Return whether a value is a session name with a date that exists; its words are not counted."""
     return type(value) is str and _SESSION.fullmatch(value) is not None and is_date(value[:10])
 
 
@@ -315,7 +305,7 @@ def is_check(value: object) -> TypeGuard[str]:
 
 
 def is_bare_command(value: object) -> TypeGuard[str]:
-    """A string that only lacks the prefix of a check; a misspelled prefix does not count."""
+    """Return whether only the prefix of a check is missing; a misspelled prefix does not count."""
     return is_text(value) and not value.strip().casefold().startswith(tuple(p.rstrip() for p in CHECK_PREFIXES))
 
 
@@ -342,7 +332,7 @@ class Moment:
 
 
 def moment(value: object) -> Moment | None:
-    """The time an ISO-8601 date-time names; None for anything else, such as a day that does not exist."""
+    """Return the time an ISO-8601 date-time names; None for anything else, such as a day that does not exist."""
     match = _MOMENT.fullmatch(value) if type(value) is str else None
     if match is None or not is_date(match[0][:10]):
         return None
@@ -368,17 +358,17 @@ def is_timestamp(value: object) -> TypeGuard[str]:
 
 
 def ac_ids_in(text: str) -> list[str]:
-    """The acceptance criteria that a string names, in order, without duplicates."""
+    """Return the acceptance criteria that a string names, in order, without duplicates."""
     return list(dict.fromkeys(_AC_IN_TEXT.findall(text))) if "AC-" in text else []
 
 
 def task_ids_in(text: str) -> list[str]:
-    """The tasks that a string names, in order."""
+    """Return the tasks that a string names, in order."""
     return _TASK_IN_TEXT.findall(text)
 
 
 def machine_reason(path: str) -> str | None:
-    """Why a path holds on one machine only, or leaves the repository; None for a plain repository path."""
+    """Return why a path holds on one machine only, or leaves the repository; None for a plain repository path."""
     if path.startswith("/"):
         return "is absolute"
     if path.startswith("~"):
@@ -391,7 +381,7 @@ def machine_reason(path: str) -> str | None:
 
 
 def session_parts(path: str) -> tuple[str, str] | None:
-    """`.agents-work/<session>/<rest>` as session and rest; None for other paths, and for ones that climb out."""
+    """Return `.agents-work/<session>/<rest>` as session and rest; None for other paths, and for ones that climb out."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or len(parts) < 3 or parts[0] != SESSIONS_FOLDER or ".." in parts:
         return None
@@ -399,23 +389,10 @@ def session_parts(path: str) -> tuple[str, str] | None:
 
 
 def decision_number(value: object) -> int | None:
-    """The number of a sequential decision id; None for a well-known id, another string, or a huge number."""
+    """Return the number of a sequential decision id; None for a well-known id, another string, or a huge number."""
     if not is_decision_id(value) or not value[3:].isdigit() or len(value) > 18:
         return None
     return int(value[3:])
-
-
-def strings_of(value: Any) -> list[str]:
-    """The strings of a list; empty for other values."""
-    return [item for item in value if type(item) is str] if type(value) is list else []
-
-
-def items_of(value: Any) -> list[Any]:
-    return value if type(value) is list else []
-
-
-def members_of(value: Any) -> dict[str, Any]:
-    return value if type(value) is dict else {}
 
 
 class WriteFault(str, Enum):

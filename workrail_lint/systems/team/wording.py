@@ -13,14 +13,14 @@ _LONGEST_MESSAGE = 500
 
 
 def shown(value: object) -> str:
-    """A value inside a message: quoted, on one line, cut when it is long."""
+    """Return a value inside a message: quoted, on one line, cut when it is long."""
     if type(value) is not str:
         return type_name(value) if type(value) in (dict, list) else str(value).lower() if value is not None else "null"
     return f"'{_clean(value[:_LONGEST])}…'" if len(value) > _LONGEST else f"'{_clean(value)}'"
 
 
 def tidy_message(message: str) -> str:
-    """A message on one line and of limited length, whatever ids and names of the document are in it."""
+    """Return a message on one line and of limited length, whatever ids and names of the document are in it."""
     cut = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
     return cut if cut.isprintable() else _clean(cut)
 
@@ -42,13 +42,13 @@ def type_name(value: object) -> str:
 
 
 def suggestion(value: object, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` if a known word is similar, else the whole set."""
+    """Return `; did you mean 'x'?` if a known word is similar, else the whole set."""
     words = list(known)
     return _did_you_mean(value, words) or _one_of(words)
 
 
 def set_and_suggestion(value: object, known: Iterable[str]) -> str:
-    """The whole set, and a similar known word if there is one."""
+    """Return the whole set, and a similar known word if there is one."""
     words = list(known)
     return _one_of(words) + _did_you_mean(value, words)
 
@@ -68,7 +68,7 @@ def _did_you_mean(value: object, words: list[str]) -> str:
 
 
 def lacking(value: Mapping[str, object], name: str, owner: str) -> str:
-    """Why a required field counts as missing."""
+    """Return why a required field counts as missing."""
     written = value.get(name)
     if written is None:
         return f"'{name}' is missing from {owner}"
@@ -78,12 +78,12 @@ def lacking(value: Mapping[str, object], name: str, owner: str) -> str:
 
 
 def in_line(message: str, index: int) -> str:
-    """A message about a line that was read alone, which is always line 1, with its line in the file."""
+    """Return a message about a line that was read alone, which is always line 1, with its line in the file."""
     return message.replace("line 1, column ", f"line {index + 1}, column ")
 
 
 def no_check(entry: object) -> str:
-    """Why an entry of acceptance_checks is not a check."""
+    """Return why an entry of acceptance_checks is not a check."""
     if type(entry) is not str:
         return f"the check {shown(entry)} must be a string that starts with 'cmd: ' or 'manual: '"
     if entry.startswith(CHECK_PREFIXES):

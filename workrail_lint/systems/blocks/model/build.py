@@ -73,7 +73,7 @@ def conflict_violations(conflict: dict[str, Any], pointer: str) -> list[Violatio
     """Return what the members of a conflict break that are the same for every resolution."""
     value = {"conflicts": [{**conflict, "resolution": "user-resolved"}]}
     return [
-        violation._replace(pointer=pointer + violation.pointer.removeprefix(_CONFLICT))
+        violation.replaced(pointer=pointer + violation.pointer.removeprefix(_CONFLICT))
         for violation in validator(BlockKind.FAN_IN).violations(value)
         if violation.pointer.startswith(_CONFLICT) and violation.member != "appliedFrom"
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.systems.blocks.expressions import CONTRACT, Language
 from workrail_lint.systems.blocks.vocabulary import (
@@ -15,7 +16,6 @@ from workrail_lint.systems.blocks.vocabulary import (
     ControlType,
     MergeStrategy,
     NodeKind,
-    is_member,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class GraphNode(Node):
     def control(self) -> ControlType | None:
         """Return what kind of control it is; None for an agent and for a control that does not say."""
         written = self.config.block_type
-        return ControlType(written) if is_member(ControlType, written) else None
+        return ControlType(written) if is_member(written, ControlType) else None
 
     @property
     def is_control(self) -> bool:
@@ -52,7 +52,7 @@ class GraphNode(Node):
         if self.is_control:
             return None
         written = self.config.block_type
-        return BlockType(written) if is_member(BlockType, written) else self.mapped_type
+        return BlockType(written) if is_member(written, BlockType) else self.mapped_type
 
     @property
     def asks(self) -> bool:
@@ -196,6 +196,6 @@ class DefinitionNode(Node):
         return MergeStrategy.WORKSPACE
 
     def editing_lanes(self, group: ParallelGroup) -> list[tuple[int, model.Node]]:
-        """The lanes whose blocks edit files, with their positions."""
+        """Return the lanes whose blocks edit files, with their positions."""
         lanes = [(at, self.by_id.get(ident)) for at, ident in group.written_lanes]
         return [(at, node) for at, node in lanes if node is not None and node.block_type in EDITING_TYPES]

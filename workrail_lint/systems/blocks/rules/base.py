@@ -81,7 +81,7 @@ class BlockRule(Rule):
         return None
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        """Once per document whose root is an object, even if the document has other problems."""
+        """Check a document whose root is an object, even if it has other problems."""
 
     def check_unit(self, unit: Unit, report: Report) -> None:
-        """Once per unit."""
+        """Check a unit."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from workrail_lint.base import js
 from workrail_lint.base.result import Err
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.base.wording import counted
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
@@ -14,20 +14,12 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import REPORTED_ELSEWHERE, Description
 from workrail_lint.systems.blocks.expressions import parse_expression
 from workrail_lint.systems.blocks.model.documents import Gate, StudioWorkflow
-from workrail_lint.systems.blocks.plan import (
-    find_cycle,
-    topological_order,
-)
+from workrail_lint.systems.blocks.plan import find_cycle, topological_order
 from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
-from workrail_lint.systems.blocks.rules.samples import GATE, WORKFLOW_PATH, control, edge, group, workflow
+from workrail_lint.systems.blocks.rules.samples import GATE, control, edge, group, workflow
 from workrail_lint.systems.blocks.rules.samples import node as sample_node
-from workrail_lint.systems.blocks.vocabulary import (
-    ConditionType,
-    ControlType,
-    VariableType,
-    text_of,
-)
+from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, VariableType, text_of
 from workrail_lint.systems.blocks.wording import json_type, shown
 
 _LONGEST_CYCLE = 12
@@ -35,7 +27,7 @@ MOST_CYCLES = 20
 
 
 def repeated(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Of pairs of a name and a pointer, those whose name came up before."""
+    """Yield those pairs of a name and a pointer whose name came up before."""
     seen: set[str] = set()
     for name, pointer in names:
         if name and name in seen:
@@ -44,13 +36,13 @@ def repeated(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def unknown_node(ident: str, definition: StudioWorkflow) -> str:
-    """The message about an unknown node, with a similar id if there is one."""
+    """Return the message about an unknown node, with a similar id if there is one."""
     suggestion = nearest(ident, definition.by_id) if len(definition.by_id) <= 1000 else None
-    return f"unknown node {shown(ident)}" + (f"; did you mean {shown(suggestion)}?" if suggestion else "")
+    return f"unknown node {shown(ident)}{did_you_mean(suggestion)}"
 
 
 def way(ids: Iterable[str]) -> str:
-    """A path of ids inside a message; of a long path only its ends."""
+    """Return a path of ids inside a message; of a long path only its ends."""
     names = [shown(ident)[1:-1] for ident in ids]
     if len(names) > _LONGEST_CYCLE:
         names = [*names[:6], "...", *names[-2:]]
@@ -72,10 +64,9 @@ class NodeIdDuplicate(DefinitionRule):
 
     def examples(self) -> Iterator[Example]:
         links = [edge("a", "b")]
-        yield Example(
+        yield self.example(
             workflow(sample_node("a"), sample_node("a"), sample_node("b"), edges=links),
             workflow(sample_node("a"), sample_node("b"), edges=links),
-            path=WORKFLOW_PATH,
         )
 
 
@@ -88,27 +79,16 @@ class NodeReferenceUnknown(DefinitionRule):
     why = "The transition is never taken, so its target never runs."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        self._transition_end_unknown(document, report)
-        self._gate_node_unknown(document, report)
-        self._group_lane_unknown(document, report)
-
-    def _transition_end_unknown(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for transition in definition.transitions:
             for member, ident in (("sourceNodeId", transition.source), ("targetNodeId", transition.target)):
                 if transition.has(member) and ident not in definition.by_id:
                     what = unknown_node(ident, definition)
                     report(f"{transition.pointer}/{member}", f"transition {shown(transition.id)}: {what}")
-
-    def _gate_node_unknown(self, document: BlockDocument, report: Report) -> None:
-        definition = document.definition
         for gate in definition.gates:
             if gate.has("nodeId") and gate.node_id not in definition.by_id:
                 what = unknown_node(gate.node_id, definition)
                 report(gate.at("nodeId"), f"gate {shown(gate.raw.get('id'))}: {what}")
-
-    def _group_lane_unknown(self, document: BlockDocument, report: Report) -> None:
-        definition = document.definition
         for item in definition.parallel_groups:
             for at, ident in item.written_lanes:
                 if ident not in definition.by_id:
@@ -117,16 +97,10 @@ class NodeReferenceUnknown(DefinitionRule):
 
     def examples(self) -> Iterator[Example]:
         two = (sample_node("a"), sample_node("b"))
-        yield Example(
-            workflow(*two, edges=[edge("a", "zz")]), workflow(*two, edges=[edge("a", "b")]), path=WORKFLOW_PATH
-        )
-        bad = workflow(gates=[{**GATE, "nodeId": "zz"}])
-        yield Example(bad, workflow(gates=[GATE]), path=WORKFLOW_PATH)
-        two = (sample_node("a"), sample_node("b"))
-        yield Example(
-            workflow(*two, parallelGroups=[group("a", "b", "zz")]),
-            workflow(*two, parallelGroups=[group("a", "b")]),
-            path=WORKFLOW_PATH,
+        yield self.example(workflow(*two, edges=[edge("a", "zz")]), workflow(*two, edges=[edge("a", "b")]))
+        yield self.example(workflow(gates=[{**GATE, "nodeId": "zz"}]), workflow(gates=[GATE]))
+        yield self.example(
+            workflow(*two, parallelGroups=[group("a", "b", "zz")]), workflow(*two, parallelGroups=[group("a", "b")])
         )
 
 
@@ -139,29 +113,22 @@ class DefinitionNameDuplicate(DefinitionRule):
     why = "Logs and recorded results refer to them by id, so the two can't be told apart."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        self._transition_id_duplicate(document, report)
-        self._variable_duplicate(document, report)
-
-    def _transition_id_duplicate(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for what, items in (("transition", definition.transitions), ("group", definition.parallel_groups)):
             for ident, pointer in repeated((item.id, item.pointer) for item in items):
                 report(f"{pointer}/id", f"duplicate {what} id {shown(ident)}")
-
-    def _variable_duplicate(self, document: BlockDocument, report: Report) -> None:
-        for name, pointer in repeated((each.name, each.at("name")) for each in document.definition.variables):
+        for name, pointer in repeated((each.name, each.at("name")) for each in definition.variables):
             report(pointer, f"duplicate variable {shown(name)}")
 
     def examples(self) -> Iterator[Example]:
         three = (sample_node("a"), sample_node("b"), sample_node("c"))
-        yield Example(
+        yield self.example(
             workflow(*three, edges=[edge("a", "b", ident="t1"), edge("b", "c", ident="t1")]),
             workflow(*three, edges=[edge("a", "b", ident="t1"), edge("b", "c", ident="t2")]),
-            path=WORKFLOW_PATH,
         )
         one = {"name": "n", "type": "number", "required": False}
         good = workflow(variables=[one, {**one, "name": "m"}])
-        yield Example(workflow(variables=[one, one]), good, path=WORKFLOW_PATH)
+        yield self.example(workflow(variables=[one, one]), good)
 
 
 class WorkflowCycle(DefinitionRule):
@@ -190,10 +157,8 @@ class WorkflowCycle(DefinitionRule):
 
     def examples(self) -> Iterator[Example]:
         two = (sample_node("a"), sample_node("b"))
-        yield Example(
-            workflow(*two, edges=[edge("a", "b"), edge("b", "a")]),
-            workflow(*two, edges=[edge("a", "b")]),
-            path=WORKFLOW_PATH,
+        yield self.example(
+            workflow(*two, edges=[edge("a", "b"), edge("b", "a")]), workflow(*two, edges=[edge("a", "b")])
         )
 
 
@@ -227,18 +192,15 @@ class NodeLeadsNowhere(DefinitionRule):
                 ways = sum(1 for transition in definition.transitions if transition.source == node.id)
                 if ways < 2:
                     ways_out = counted(ways, "outgoing transition")
-                    text = f"the condition {shown(node.id)} has {ways_out}; it needs two"
-                    report(node.pointer, text)
+                    report(node.pointer, f"the condition {shown(node.id)} has {ways_out}; it needs two")
             loop = node.config.for_each_config
             if node.control is ControlType.FOR_EACH and loop is not None and loop.raw.get("bodyNodeIds") == []:
                 report(loop.at("bodyNodeIds"), f"the forEach {shown(node.id)} has an empty body")
 
     def examples(self) -> Iterator[Example]:
         three = (sample_node("a"), sample_node("b"), sample_node("c"))
-        yield Example(
-            workflow(*three, edges=[edge("a", "b")]),
-            workflow(*three, edges=[edge("a", "b"), edge("b", "c")]),
-            path=WORKFLOW_PATH,
+        yield self.example(
+            workflow(*three, edges=[edge("a", "b")]), workflow(*three, edges=[edge("a", "b"), edge("b", "c")])
         )
         nodes = (
             control(
@@ -249,10 +211,9 @@ class NodeLeadsNowhere(DefinitionRule):
             sample_node("b"),
             sample_node("c"),
         )
-        yield Example(
+        yield self.example(
             workflow(*nodes, edges=[edge("a", "b"), edge("b", "c")]),
             workflow(*nodes, edges=[edge("a", "b"), edge("a", "c")]),
-            path=WORKFLOW_PATH,
         )
 
 
@@ -270,8 +231,18 @@ class ExpressionInvalid(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         self._expression_missing(document, report)
-        self._expression_invalid(document, report)
-        self._expression_variable_unknown(document, report)
+        declared = document.definition.declared
+        for text, pointer in expressions(document.definition):
+            parsed = parse_expression(text, document.definition.language)
+            if isinstance(parsed, Err):
+                where = f"column {parsed.error.column}: {parsed.error.reason}"
+                report(pointer, f"invalid expression {shown(text)} at {where}")
+                continue
+            for name in parsed.value.variables:
+                if name not in declared:
+                    suggestion = nearest(name, declared) if len(declared) <= 1000 else None
+                    message = f"the variable {shown(name)} is not declared{did_you_mean(suggestion)}"
+                    report(pointer, message, severity=Severity.WARNING)
 
     def _expression_missing(self, document: BlockDocument, report: Report) -> None:
         for transition in document.definition.transitions:
@@ -288,46 +259,22 @@ class ExpressionInvalid(DefinitionRule):
                 text = f"transition {shown(transition.id)} has the type {kind}, so its expression is ignored"
                 report(condition.at("expression"), text, severity=Severity.WARNING)
 
-    def _expression_invalid(self, document: BlockDocument, report: Report) -> None:
-        for text, pointer in expressions(document.definition):
-            parsed = parse_expression(text, document.definition.language)
-            if isinstance(parsed, Err):
-                report(
-                    pointer, f"invalid expression {shown(text)} at column {parsed.error.column}: {parsed.error.reason}"
-                )
-
-    def _expression_variable_unknown(self, document: BlockDocument, report: Report) -> None:
-        declared = document.definition.declared
-        for text, pointer in expressions(document.definition):
-            parsed = parse_expression(text, document.definition.language)
-            for name in () if isinstance(parsed, Err) else parsed.value.variables:
-                if name not in declared:
-                    suggestion = nearest(name, declared) if len(declared) <= 1000 else None
-                    hint = f"; did you mean {shown(suggestion)}?" if suggestion else ""
-                    report(pointer, f"the variable {shown(name)} is not declared{hint}", severity=Severity.WARNING)
-
     def examples(self) -> Iterator[Example]:
         two, variables = (sample_node("a"), sample_node("b")), [{"name": "ready", "type": "boolean", "required": True}]
         good = workflow(*two, edges=[edge("a", "b", "expression", "ready == true")], variables=variables)
-        yield Example(
-            workflow(*two, edges=[edge("a", "b", "expression")], variables=variables), good, path=WORKFLOW_PATH
+        yield self.example(workflow(*two, edges=[edge("a", "b", "expression")], variables=variables), good)
+        yield self.example(workflow(*two, edges=[edge("a", "b", "always", "ready")], variables=variables), good)
+        runs = [{**variables[0], "name": "run"}]
+        yield self.example(
+            workflow(*two, edges=[edge("a", "b", "expression", "run()")], variables=runs),
+            workflow(*two, edges=[edge("a", "b", "expression", "run")], variables=runs),
         )
-        yield Example(
-            workflow(*two, edges=[edge("a", "b", "always", "ready")], variables=variables), good, path=WORKFLOW_PATH
-        )
-        two, variables = (sample_node("a"), sample_node("b")), [{"name": "run", "type": "boolean", "required": True}]
-        yield Example(
-            workflow(*two, edges=[edge("a", "b", "expression", "run()")], variables=variables),
-            workflow(*two, edges=[edge("a", "b", "expression", "run")], variables=variables),
-            path=WORKFLOW_PATH,
-        )
-        two, variables = (sample_node("a"), sample_node("b")), [{"name": "ready", "type": "boolean", "required": True}]
         links = [edge("a", "b", "expression", "ready == true")]
-        yield Example(workflow(*two, edges=links), workflow(*two, edges=links, variables=variables), path=WORKFLOW_PATH)
+        yield self.example(workflow(*two, edges=links), workflow(*two, edges=links, variables=variables))
 
 
 def expressions(definition: StudioWorkflow) -> Iterator[tuple[str, str]]:
-    """Every expression that decides something, with its place."""
+    """Yield every expression that decides something, with its place."""
     for transition in definition.transitions:
         text = text_of(transition.expression)
         if transition.kind == ConditionType.EXPRESSION.value and text is not None:
@@ -353,9 +300,9 @@ class GateOptions(DefinitionRule):
 
     def examples(self) -> Iterator[Example]:
         good = workflow(gates=[GATE])
-        yield Example(workflow(gates=[{**GATE, "options": []}]), good, path=WORKFLOW_PATH)
+        yield self.example(workflow(gates=[{**GATE, "options": []}]), good)
         same = [{"label": "Yes", "value": "yes"}, {"label": "Of course", "value": "yes"}]
-        yield Example(workflow(gates=[{**GATE, "options": same}]), good, path=WORKFLOW_PATH)
+        yield self.example(workflow(gates=[{**GATE, "options": same}]), good)
 
 
 def _check_options(gate: Gate, report: Report) -> None:
@@ -387,10 +334,8 @@ class VariableDefaultType(DefinitionRule):
 
     def examples(self) -> Iterator[Example]:
         one = {"name": "n", "type": "number", "required": False}
-        yield Example(
-            workflow(variables=[{**one, "defaultValue": "x"}]),
-            workflow(variables=[{**one, "defaultValue": 3}]),
-            path=WORKFLOW_PATH,
+        yield self.example(
+            workflow(variables=[{**one, "defaultValue": "x"}]), workflow(variables=[{**one, "defaultValue": 3}])
         )
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
@@ -27,7 +26,6 @@ from workrail_lint.systems.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.systems.blocks.rules.shapes import shape_problem
-from workrail_lint.systems.blocks.vocabulary import members
 from workrail_lint.systems.blocks.wording import shown
 
 _UUID = Pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -37,6 +35,7 @@ class DefinitionRule(BlockRule):
     """A rule about workflow definitions."""
 
     kinds: ClassVar[tuple[BlockKind, ...]] = (BlockKind.WORKFLOW,)
+    example_path = WORKFLOW_PATH
 
 
 class WorkflowDefinitionInvalid(BlockRule):
@@ -50,6 +49,7 @@ class WorkflowDefinitionInvalid(BlockRule):
     fix_safety = "safe"
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
     describes = ((ANY,),)
+    example_path = WORKFLOW_PATH
 
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
         return shape_problem(violation, document)
@@ -62,50 +62,41 @@ class WorkflowDefinitionInvalid(BlockRule):
     def examples(self) -> Iterator[Example]:
         whole = workflow()
         last_out = {**{k: v for k, v in whole.items() if k != "gates"}, "gates": []}
-        yield Example(workflow(gates=...), whole, last_out, path=WORKFLOW_PATH)
-        yield Example(workflow(node("plan", label=...)), workflow(node("plan")), path=WORKFLOW_PATH)
+        yield self.example(workflow(gates=...), whole, last_out)
+        yield self.example(workflow(node("plan", label=...)), workflow(node("plan")))
         good = workflow(rules=["Keep it small."])
-        yield Example(workflow(rules="Keep it small."), good, good, path=WORKFLOW_PATH)
-        yield Example(workflow(timeoutSeconds="60"), workflow(timeoutSeconds=60), path=WORKFLOW_PATH)
+        yield self.example(workflow(rules="Keep it small."), good, good)
+        yield self.example(workflow(timeoutSeconds="60"), workflow(timeoutSeconds=60))
         right = mount(fileRestrictions=["src/**"])
         yield Example(mount(fileRestrictions="src/**"), right, right, path=MOUNT_PATH)
-        yield Example(workflow(id="a b"), workflow(id="a-b"), path=WORKFLOW_PATH)
+        yield self.example(workflow(id="a b"), workflow(id="a-b"))
         bad, good = workflow(node("plan")), workflow(node(uuid(1)), id=uuid(0))
-        yield Example(bad, good, path=WORKFLOW_PATH, options={"block-profile": "studio"})
-        yield Example(workflow(node("dev", "coder")), workflow(node("dev", "coding")), path=WORKFLOW_PATH)
-        yield Example(workflow(node("plan", label="")), workflow(node("plan", label="Plan")), path=WORKFLOW_PATH)
+        yield self.example(bad, good, options={"block-profile": "studio"})
+        yield self.example(workflow(node("dev", "coder")), workflow(node("dev", "coding")))
+        yield self.example(workflow(node("plan", label="")), workflow(node("plan", label="Plan")))
         two = (node("a"), node("b"))
-        yield Example(
+        yield self.example(
             workflow(*two, parallelGroups=[group("a", "b", label=" ")]),
             workflow(*two, parallelGroups=[group("a", "b")]),
-            path=WORKFLOW_PATH,
         )
-        yield Example({**workflow(), "nodes": [], "transitions": []}, workflow(), path=WORKFLOW_PATH)
+        yield self.example({**workflow(), "nodes": [], "transitions": []}, workflow())
         whole = workflow()
-        yield Example({**whole, "metadata": {**whole["metadata"], "name": " "}}, whole, path=WORKFLOW_PATH)
+        yield self.example({**whole, "metadata": {**whole["metadata"], "name": " "}}, whole)
         two = (node("a"), node("b"))
-        yield Example(
-            workflow(*two, edges=[edge("a", "b", "on_error")]),
-            workflow(*two, edges=[edge("a", "b", "on_failure")]),
-            path=WORKFLOW_PATH,
+        yield self.example(
+            workflow(*two, edges=[edge("a", "b", "on_error")]), workflow(*two, edges=[edge("a", "b", "on_failure")])
         )
-        yield Example(
-            workflow(node("plan", config={"gateMode": "manual"})),
-            workflow(node("plan", config={"gateMode": "gate"})),
-            path=WORKFLOW_PATH,
+        yield self.example(
+            workflow(node("plan", config={"gateMode": "manual"})), workflow(node("plan", config={"gateMode": "gate"}))
         )
-        yield Example(workflow(gates=[{**GATE, "gateType": "approve"}]), workflow(gates=[GATE]), path=WORKFLOW_PATH)
+        yield self.example(workflow(gates=[{**GATE, "gateType": "approve"}]), workflow(gates=[GATE]))
         bad = lanes("coding", "coding", mergeStrategy="custom")
-        yield Example(bad, lanes("coding", "coding", mergeStrategy="workspace"), path=WORKFLOW_PATH)
-        yield Example(
-            workflow(node("plan", config={"maxTurns": 0})),
-            workflow(node("plan", config={"maxTurns": 20})),
-            path=WORKFLOW_PATH,
+        yield self.example(bad, lanes("coding", "coding", mergeStrategy="workspace"))
+        yield self.example(
+            workflow(node("plan", config={"maxTurns": 0})), workflow(node("plan", config={"maxTurns": 20}))
         )
-        yield Example(
-            workflow(node("plan", config={"maxRetries": -1})),
-            workflow(node("plan", config={"maxRetries": 0})),
-            path=WORKFLOW_PATH,
+        yield self.example(
+            workflow(node("plan", config={"maxRetries": -1})), workflow(node("plan", config={"maxRetries": 0}))
         )
 
 
@@ -115,9 +106,3 @@ def _ids(definition: StudioWorkflow) -> Iterator[tuple[str, str]]:
     for owner in (definition, *(each for part in parts for each in part)):
         if owner.has("id"):
             yield owner.at("id"), owner.id
-
-
-def meant(value: object, closed_set: Any) -> str:
-    """A similar known value, if there is one."""
-    suggestion = nearest(value, members(closed_set)) if isinstance(value, str) else None
-    return f"; did you mean {shown(suggestion)}?" if suggestion else ""

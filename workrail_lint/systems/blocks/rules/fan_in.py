@@ -57,6 +57,7 @@ class FanInRule(BlockRule):
     """A rule about fan-in results."""
 
     kinds = (BlockKind.FAN_IN,)
+    example_path = FAN_IN_PATH
 
 
 class FanInShape(FanInRule):
@@ -94,8 +95,8 @@ class FanInShape(FanInRule):
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
-        yield Example(fan_in(*both, conflicts=[conflict("p.py", "b")]), good, path=FAN_IN_PATH)
-        yield Example({**good, "mergeStrategy": "custom"}, good, path=FAN_IN_PATH)
+        yield self.example(fan_in(*both, conflicts=[conflict("p.py", "b")]), good)
+        yield self.example({**good, "mergeStrategy": "custom"}, good)
 
 
 _PATHS = ("filesModified", "filesCreated", "conflictingFile")
@@ -119,7 +120,7 @@ def _wanted(violation: Violation) -> str:
 
 
 def results(unit: Unit) -> Iterator[tuple[UnitFile, ParallelGroup]]:
-    """The fan-in results that can be read, each with its group."""
+    """Yield the fan-in results that can be read, each with its group."""
     groups = {} if unit.definition is None else {group.id: group for group in reversed(unit.definition.parallel_groups)}
     for ident, file in unit.fan_ins.items():
         if ident in groups and file.value is not None:
@@ -151,11 +152,8 @@ class FanInStrategy(FanInRule):
     def examples(self) -> Iterator[Example]:
         reviews = (lane("a", 1, kind="review"), lane("b", 2, kind="review"))
         files: dict[str, Any] = {WORKFLOW_PATH: lanes("reviewer", "reviewer")}
-        yield Example(
-            fan_in(*reviews, strategy="workspace"),
-            fan_in(*reviews, strategy="concatenate"),
-            path=FAN_IN_PATH,
-            files=files,
+        yield self.example(
+            fan_in(*reviews, strategy="workspace"), fan_in(*reviews, strategy="concatenate"), files=files
         )
 
 
@@ -170,15 +168,12 @@ class LaneOutputs(FanInRule):
     fix_safety = "safe"
 
     def check_unit(self, unit: Unit, report: Report) -> None:
-        self._lane_output_missing(unit, report)
-        self._fan_in_order(unit, report)
-
-    def _lane_output_missing(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
             have = lane_ids(file.fan_in)
             for ident in group.lanes if file.fan_in.has("blockOutputs") else ():
                 if ident in unit.ran and ident not in have:
                     report("/blockOutputs", f"the lane {shown(ident)} ran, but its output is missing", path=file.path)
+        self._fan_in_order(unit, report)
 
     def _fan_in_order(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
@@ -203,9 +198,9 @@ class LaneOutputs(FanInRule):
             output_path("b"): both[1],
             env_path("b"): environment("b", "1"),
         }
-        yield Example(fan_in(both[0]), fan_in(*both), path=FAN_IN_PATH, files=files)
+        yield self.example(fan_in(both[0]), fan_in(*both), files=files)
         files = {WORKFLOW_PATH: lanes("coding", "coding")}
-        yield Example(fan_in(both[1], both[0]), fan_in(*both), fan_in(*both), path=FAN_IN_PATH, files=files)
+        yield self.example(fan_in(both[1], both[0]), fan_in(*both), fan_in(*both), files=files)
 
 
 def _reordered(file: UnitFile, place: dict[str, int]) -> Fix:
@@ -306,11 +301,11 @@ class ConflictWrong(FanInRule):
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
-        yield Example(fan_in(*both), good, path=FAN_IN_PATH)
+        yield self.example(fan_in(*both), good)
         both = (lane("a", 5, "p.py", "q.py"), lane("b", 3, "p.py"))
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
         bad = fan_in(*both, conflicts=[conflict("p.py", "b", "a"), conflict("q.py", "b", "a")])
-        yield Example(bad, good, path=FAN_IN_PATH)
+        yield self.example(bad, good)
 
 
 class ConflictResolution(FanInRule):
@@ -327,7 +322,15 @@ class ConflictResolution(FanInRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         self._conflict_applied_from(document, report)
-        self._conflict_lane_order(document, report)
+        result = _result(document)
+        place = {lane: at for at, lane in enumerate(result.order)}
+        for record in result.conflicts if result.knows_order else ():
+            known = [name for name in record.lanes if name in place]
+            wanted = sorted(known, key=place.__getitem__)
+            if known != wanted:
+                path = shown(normalized(record.conflicting_file))
+                message = f"the lanes of {path} must be in completion order: {shown_list(wanted)}"
+                report(record.at("lanes"), message, severity=Severity.WARNING)
         self._conflict_resolution(document, report)
 
     def _conflict_applied_from(self, document: BlockDocument, report: Report) -> None:
@@ -344,17 +347,6 @@ class ConflictResolution(FanInRule):
                 report(place, f"{shown(path)} must come from {first}, not from {actual}")
             elif record.resolution == "user-resolved" and applied is not None and applied not in names:
                 report(place, f"{shown(path)}: {shown(applied)} is not one of the lanes {shown_list(names)}")
-
-    def _conflict_lane_order(self, document: BlockDocument, report: Report) -> None:
-        result = _result(document)
-        place = {lane: at for at, lane in enumerate(result.order)}
-        for record in result.conflicts if result.knows_order else ():
-            known = [name for name in record.lanes if name in place]
-            wanted = sorted(known, key=place.__getitem__)
-            if known != wanted:
-                path = shown(normalized(record.conflicting_file))
-                message = f"the lanes of {path} must be in completion order: {shown_list(wanted)}"
-                report(record.at("lanes"), message, severity=Severity.WARNING)
 
     def _conflict_resolution(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
@@ -373,20 +365,12 @@ class ConflictResolution(FanInRule):
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
-        yield Example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom="a")]), good, path=FAN_IN_PATH)
-        yield Example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom=...)]), good, path=FAN_IN_PATH)
-        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
-        yield Example(
-            fan_in(*both, conflicts=[conflict("p.py", "a", "b")]),
-            fan_in(*both, conflicts=[conflict("p.py", "b", "a")]),
-            path=FAN_IN_PATH,
-        )
-        both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
+        yield self.example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom="a")]), good)
+        yield self.example(fan_in(*both, conflicts=[conflict("p.py", "b", "a", appliedFrom=...)]), good)
+        yield self.example(fan_in(*both, conflicts=[conflict("p.py", "a", "b")]), good)
         chosen = [conflict("p.py", "b", "a", resolution="user-resolved", appliedFrom="a")]
-        yield Example(
-            fan_in(*both, conflicts=chosen),
-            fan_in(*both, strategy="fail-on-conflict", conflicts=chosen),
-            path=FAN_IN_PATH,
+        yield self.example(
+            fan_in(*both, conflicts=chosen), fan_in(*both, strategy="fail-on-conflict", conflicts=chosen)
         )
 
 
@@ -400,7 +384,12 @@ class LaneEditLost(FanInRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         self._lane_created_collision(document, report)
-        self._concatenate_drops_edits(document, report)
+        result = _result(document)
+        for whole in result.model.block_outputs if result.strategy == _CONCATENATE else ():
+            paths = reported(whole.raw)
+            if paths:
+                text = f"the edits of the lane {shown(whole.block_id)} are dropped: {shown_list(paths)}"
+                report(whole.pointer, text)
 
     def _lane_created_collision(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
@@ -411,23 +400,13 @@ class LaneEditLost(FanInRule):
             text = f"{shown(clash.path)} is listed by {shown_list(clash.lanes)}; only the first version is kept"
             report(result.lanes[owner].at("filesCreated"), text)
 
-    def _concatenate_drops_edits(self, document: BlockDocument, report: Report) -> None:
-        result = _result(document)
-        for whole in result.model.block_outputs if result.strategy == _CONCATENATE else ():
-            paths = reported(whole.raw)
-            if paths:
-                text = f"the edits of the lane {shown(whole.block_id)} are dropped: {shown_list(paths)}"
-                report(whole.pointer, text)
-
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             fan_in(lane("a", 1, filesCreated=["x.py"]), lane("b", 2, filesCreated=["x.py"])),
             fan_in(lane("a", 1, filesCreated=["x.py"]), lane("b", 2, filesCreated=["y.py"])),
-            path=FAN_IN_PATH,
         )
         idle = lane("b", 2, kind="review")
-        yield Example(
+        yield self.example(
             fan_in(lane("a", 1, "a.py", kind="review"), idle, strategy="concatenate"),
             fan_in(lane("a", 1, kind="review"), idle, strategy="concatenate"),
-            path=FAN_IN_PATH,
         )

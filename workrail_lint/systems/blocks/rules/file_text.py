@@ -20,12 +20,13 @@ class UnreadableDocument(BlockRule):
         "The harness rejects such an output and writes a failed one in its place, so the work of the block goes "
         "unreported."
     )
+    example_path = samples.output_path()
 
     def examples(self) -> Iterator[Example]:
         good = samples.text(samples.output())
-        yield Example('{"blockId": }\n', good, path=samples.output_path())
-        yield Example(good.encode("utf-16"), good, path=samples.output_path())
-        yield Example(good.replace('"dev",', '"dev", // done', 1), good, path=samples.output_path())
+        yield self.example('{"blockId": }\n', good)
+        yield self.example(good.encode("utf-16"), good)
+        yield self.example(good.replace('"dev",', '"dev", // done', 1), good)
 
 
 class DuplicateKey(BlockRule):
@@ -35,11 +36,12 @@ class DuplicateKey(BlockRule):
     origin = DECIDED
     summary = "An object has the same key twice."
     why = "Readers disagree about which of the two counts: one sees a failed block where another sees a completed one."
+    example_path = samples.output_path()
 
     def examples(self) -> Iterator[Example]:
         good = samples.text(samples.output())
         bad = good.replace('"status"', '"status": "failed",\n  "status"')
-        yield Example(bad, good, path=samples.output_path())
+        yield self.example(bad, good)
 
 
 class ByteOrderMark(BlockRule):
@@ -51,10 +53,11 @@ class ByteOrderMark(BlockRule):
     why = "JSON must not start with one, and many parsers reject the file because of this invisible character."
     fix = "Remove the mark."
     fix_safety = "safe"
+    example_path = samples.output_path()
 
     def examples(self) -> Iterator[Example]:
         good = samples.text(samples.output())
-        yield Example(f"\ufeff{good}", good, good, path=samples.output_path())
+        yield self.example(f"\ufeff{good}", good, good)
 
 
 class WrongRootType(BlockRule):
@@ -64,6 +67,7 @@ class WrongRootType(BlockRule):
     origin = CONTRACT
     summary = "The root of the document is not an object."
     why = "Every document of the contract is an object; in any other value no field can be found."
+    example_path = samples.output_path()
 
     def examples(self) -> Iterator[Example]:
-        yield Example("[]\n", samples.output(), path=samples.output_path())
+        yield self.example("[]\n", samples.output())

@@ -53,7 +53,7 @@ class FolderRule(BlockRule):
 
 
 def _chain() -> dict[str, Any]:
-    """Three nodes in a row: a planner, a coder and a reviewer."""
+    """Return three nodes in a row: a planner, a coder and a reviewer."""
     nodes = (node("a"), node("b", "coding", "Build it."), node("c", "reviewer", "Review it."))
     return workflow(*nodes, edges=[edge("a", "b"), edge("b", "c")])
 
@@ -84,18 +84,12 @@ class FolderForeignFile(FolderRule):
     why = "Only outputs are collected from lanes and read by later blocks; other files are lost or in the way."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
-        self._folder_foreign_file(unit, report)
-        self._rejected_present(unit, report)
-
-    def _folder_foreign_file(self, unit: Unit, report: Report) -> None:
         for path in unit.folder.foreign:
             report(
                 "",
                 f"{shown(os.path.basename(path))} is not an output; the folder may contain only 'block-<id>.json'",
                 path=path,
             )
-
-    def _rejected_present(self, unit: Unit, report: Report) -> None:
         for path in unit.folder.rejected:
             ident = os.path.basename(path)[len("block-") : -len(f".json{REJECTED_SUFFIX}")]
             report("", f"the output of {shown(ident)} was rejected as unusable", path=path, severity=Severity.INFO)
@@ -124,6 +118,7 @@ class OutputUnknownNode(FolderRule):
     origin = CONTRACT
     summary = "An output belongs to no agent node of the definition."
     why = "It is left over from another run or has a wrong id; the block that it was meant for counts as missing."
+    example_path = output_path("zz")
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.definition is None or unit.hides_blocks:
@@ -137,12 +132,8 @@ class OutputUnknownNode(FolderRule):
                 report("/blockId", f"{shown(ident)} {what}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
-            output("zz"),
-            output("b"),
-            path=output_path("zz"),
-            files=without(output_path("b")),
-            options={"good_path": output_path("b")},
+        yield self.example(
+            output("zz"), output("b"), files=without(output_path("b")), options={"good_path": output_path("b")}
         )
 
 
@@ -221,6 +212,7 @@ class BlockIdRepeated(FolderRule):
     origin = DECIDED
     summary = "Two outputs claim to be of the same block."
     why = "One of them hides the result of another block, which counts as missing."
+    example_path = output_path("b")
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         sharing: dict[str, list[UnitFile]] = {}
@@ -238,11 +230,11 @@ class BlockIdRepeated(FolderRule):
                     report("/blockId", f"{names} both have the block id {shown(ident)}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(output("a"), output("b"), path=output_path("b"), files={output_path("a"): output("a", "plan")})
+        yield self.example(output("a"), output("b"), files={output_path("a"): output("a", "plan")})
 
 
 def _timestamp(unit: Unit, ident: str) -> str:
-    """The timestamp of a node's output; empty if there is none."""
+    """Return the timestamp of a node's output; empty if there is none."""
     return unit.outputs[ident].output.timestamp if ident in unit.outputs else ""
 
 
@@ -260,7 +252,15 @@ class OutputTimeOrder(FolderRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         self._output_time_order(unit, report)
-        self._lane_after_successor(unit, report)
+        for at, entry in enumerate(unit.plan.entries if unit.plan is not None else ()):
+            if not isinstance(entry, Lanes):
+                continue
+            for ident in entry.nodes:
+                later = _earlier_end(unit, ident, at)
+                if later is not None:
+                    mine, theirs = _timestamp(unit, ident), _timestamp(unit, later)
+                    text = f"the lane {shown(ident)} ended at {mine}, after {shown(later)} at {theirs}"
+                    report("/timestamp", text, path=unit.outputs[ident].path)
 
     def _output_time_order(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
@@ -274,17 +274,6 @@ class OutputTimeOrder(FolderRule):
                 text = f"{shown(ident)} ended at {mine_text}, before {shown(earlier)} at {their_text}"
                 report("/timestamp", text, path=file.path)
 
-    def _lane_after_successor(self, unit: Unit, report: Report) -> None:
-        for at, entry in enumerate(unit.plan.entries if unit.plan is not None else ()):
-            if not isinstance(entry, Lanes):
-                continue
-            for ident in entry.nodes:
-                later = _earlier_end(unit, ident, at)
-                if later is not None:
-                    mine, theirs = _timestamp(unit, ident), _timestamp(unit, later)
-                    text = f"the lane {shown(ident)} ended at {mine}, after {shown(later)} at {theirs}"
-                    report("/timestamp", text, path=unit.outputs[ident].path)
-
     def examples(self) -> Iterator[Example]:
         early = {**CHAIN[output_path("b")], "timestamp": "2026-03-01T09:00:00Z"}
         yield Example(
@@ -294,7 +283,7 @@ class OutputTimeOrder(FolderRule):
 
 
 def _predecessor(unit: Unit, ident: str) -> str | None:
-    """The node of the nearest earlier entry with a file; None if that entry is a group, which BC606 checks."""
+    """Return the node of the nearest earlier entry with a file; None if that entry is a group, which BC606 checks."""
     assert unit.plan is not None
     for entry in reversed(unit.plan.entries[: unit.plan.position[ident]]):
         there = [node for node in nodes_of(entry) if node in unit.outputs]
@@ -317,7 +306,7 @@ GROUP_FILES: dict[str, Any] = {
 
 
 def _earlier_end(unit: Unit, ident: str, at: int) -> str | None:
-    """The first block after an entry that ended before one of its lanes."""
+    """Return the first block after an entry that ended before one of its lanes."""
     assert unit.plan is not None
     mine = _finished(unit, ident)
     for entry in unit.plan.entries[at + 1 :] if mine is not None else ():
@@ -337,6 +326,7 @@ class BlockTypeUnexpected(FolderRule):
     why = "Viewers and later blocks look for what the node should have produced and find something else."
     fix = "Replace it with the type of the node."
     fix_safety = "unsafe"
+    example_path = output_path("b")
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         known = unit.definition.by_id if unit.definition is not None else {}
@@ -351,7 +341,7 @@ class BlockTypeUnexpected(FolderRule):
 
     def examples(self) -> Iterator[Example]:
         good = CHAIN[output_path("b")]
-        yield Example({**good, "blockType": "plan"}, good, good, path=output_path("b"), files=without(output_path("b")))
+        yield self.example({**good, "blockType": "plan"}, good, good, files=without(output_path("b")))
 
 
 class RanDespiteCondition(FolderRule):
@@ -361,6 +351,7 @@ class RanDespiteCondition(FolderRule):
     origin = ENGINES
     summary = "A block ran although no transition to it can have applied."
     why = "The run did not follow the definition, or the file is left over from another run."
+    example_path = output_path("b")
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         definition = unit.definition
@@ -376,9 +367,7 @@ class RanDespiteCondition(FolderRule):
         nodes = (node("a"), node("b", "coding", "Build it."), node("c", "debugger", "Mend it."))
         flow = workflow(*nodes, edges=[edge("a", "b", "on_success"), edge("a", "c", "on_failure")])
         files: dict[str, Any] = {WORKFLOW_PATH: flow, output_path("a"): output("a", "plan", status="failed")}
-        yield Example(
-            output("b"), output("c"), path=output_path("b"), files=files, options={"good_path": output_path("c")}
-        )
+        yield self.example(output("b"), output("c"), files=files, options={"good_path": output_path("c")})
 
 
 def _can_hold(unit: Unit, edge: Transition) -> bool:
@@ -411,7 +400,7 @@ _B = output_path("b")
 
 
 def listed_files(unit: Unit) -> Iterator[tuple[str, UnitFile, str, str]]:
-    """Node, file, pointer and normalized path of everything that the outputs list."""
+    """Yield node, file, pointer and normalized path of each file that the outputs list."""
     for ident, file in unit.outputs.items():
         for name in _LISTS:
             for entry in listed_paths(file.output, name):
@@ -434,7 +423,9 @@ class RestrictedPath(BlockRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         self._restricted_path(unit, report)
-        self._read_only_path(unit, report)
+        for _, file, pointer, path in listed_files(unit) if unit.is_read_only else ():
+            if not is_below_output(path):
+                report(pointer, f"{shown(path)} can't have been edited: the mount is read-only", path=file.path)
 
     def _restricted_path(self, unit: Unit, report: Report) -> None:
         known: dict[str, list[str] | None] = {}
@@ -452,11 +443,6 @@ class RestrictedPath(BlockRule):
                 report(
                     pointer, f"{shown(path)} matches none of the restrictions {shown_list(patterns)}", path=file.path
                 )
-
-    def _read_only_path(self, unit: Unit, report: Report) -> None:
-        for _, file, pointer, path in listed_files(unit) if unit.is_read_only else ():
-            if not is_below_output(path):
-                report(pointer, f"{shown(path)} can't have been edited: the mount is read-only", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {**without(_B), MOUNT_PATH: mount(fileRestrictions=["src/**"])}
@@ -495,7 +481,7 @@ def hidden_edit(path: str, patterns: list[str]) -> str:
 
 
 def _restrictions(unit: Unit, ident: str) -> list[str] | None:
-    """The restrictions a block ran under: those of the mount, else those its environment names."""
+    """Return the restrictions a block ran under: those of the mount, else those its environment names."""
     if unit.restrictions is not None or ident not in unit.environments:
         return unit.restrictions
     return patterns_in(unit.environments[ident].environment.file_restrictions)
@@ -580,7 +566,7 @@ class _Ways:
 
 
 def _behind_groups(plan: Plan) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The lanes of each group and the single node right after it."""
+    """Yield the lanes of each group and the single node right after it."""
     for before, after in zip(plan.entries, plan.entries[1:], strict=False):
         if isinstance(before, Lanes) and not isinstance(after, Lanes):
             yield before.nodes, after.node
@@ -593,6 +579,7 @@ class ListedFileAbsent(FolderRule):
     origin = DECIDED
     summary = "A listed file is not in the workspace, or only through a link that leaves it (workspace known)."
     why = "The report is wrong, the file was lost in a merge, or the edit changed a file outside the workspace."
+    example_path = _B
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for _, file, pointer, path in listed_files(unit) if unit.tree is not None else ():
@@ -607,9 +594,7 @@ class ListedFileAbsent(FolderRule):
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {**without(_B), "src/a.py": "x = 1\n"}
         good = CHAIN[_B]
-        yield Example(
-            {**good, "filesModified": ["src/gone.py"]}, good, path=_B, files=files, options={"block-tree": "."}
-        )
+        yield self.example({**good, "filesModified": ["src/gone.py"]}, good, files=files, options={"block-tree": "."})
 
 
 class ReportedNotDetected(BlockRule):
@@ -620,6 +605,7 @@ class ReportedNotDetected(BlockRule):
     summary = "The files that a block reports are not those that changed (known from the trace of a run)."
     why = "Merging and review use the report: an unreported file is lost with the lane, or passes unseen."
     kinds = (BlockKind.TRACE,)
+    example_path = TRACE_PATH
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for step in document.trace.model.steps:
@@ -642,4 +628,4 @@ class ReportedNotDetected(BlockRule):
             step = {"node": "b", "stepIndex": 0, "output": output("b", filesModified=list(changed))}
             return {"steps": [{**step, "synthetic": None, "detected": ["a.py"]}]}
 
-        yield Example(trace(), trace("a.py"), path=TRACE_PATH)
+        yield self.example(trace(), trace("a.py"))

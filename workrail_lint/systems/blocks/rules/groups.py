@@ -15,7 +15,7 @@ from workrail_lint.systems.blocks.plan import Cycle, cycles_through_groups
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
 from workrail_lint.systems.blocks.rules.definition_graph import MOST_CYCLES, way
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
-from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, workflow
+from workrail_lint.systems.blocks.rules.samples import control, edge, group, lanes, workflow
 from workrail_lint.systems.blocks.rules.samples import node as sample_node
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy
 from workrail_lint.systems.blocks.wording import shown, shown_list
@@ -45,9 +45,9 @@ class GroupLanes(DefinitionRule):
     def examples(self) -> Iterator[Example]:
         two = (sample_node("a"), sample_node("b"))
         good = workflow(*two, parallelGroups=[group("a", "b")])
-        yield Example(workflow(*two, parallelGroups=[group()], edges=[edge("a", "b")]), good, path=WORKFLOW_PATH)
-        yield Example(workflow(*two, parallelGroups=[group("a")], edges=[edge("a", "b")]), good, path=WORKFLOW_PATH)
-        yield Example(workflow(*two, parallelGroups=[group("a", "b", "a")]), good, good, path=WORKFLOW_PATH)
+        yield self.example(workflow(*two, parallelGroups=[group()], edges=[edge("a", "b")]), good)
+        yield self.example(workflow(*two, parallelGroups=[group("a")], edges=[edge("a", "b")]), good)
+        yield self.example(workflow(*two, parallelGroups=[group("a", "b", "a")]), good, good)
 
 
 class GroupMember(DefinitionRule):
@@ -59,40 +59,30 @@ class GroupMember(DefinitionRule):
     why = "The node can run only once, in one workspace, with one output file."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        self._group_overlap(document, report)
-        self._group_has_control(document, report)
-
-    def _group_overlap(self, document: BlockDocument, report: Report) -> None:
+        definition = document.definition
         owner: dict[str, ParallelGroup] = {}
-        for item in document.definition.parallel_groups:
+        for item in definition.parallel_groups:
             for at, ident in item.written_lanes:
                 first = owner.setdefault(ident, item)
                 if first is not item:
                     text = f"{shown(ident)} is a lane of both {shown(first.id)} and {shown(item.id)}"
                     report(f"{item.pointer}/laneNodeIds/{at}", text)
-
-    def _group_has_control(self, document: BlockDocument, report: Report) -> None:
-        definition = document.definition
-        for item in definition.parallel_groups:
-            for at, ident in item.written_lanes:
                 if ident in definition.by_id and definition.by_id[ident].is_control:
                     report(f"{item.pointer}/laneNodeIds/{at}", f"{shown(ident)} is a control node and can't be a lane")
 
     def examples(self) -> Iterator[Example]:
         nodes = [sample_node(name) for name in "abcd"]
-        yield Example(
+        yield self.example(
             workflow(*nodes, parallelGroups=[group("a", "b", ident="g1"), group("a", "c", "d", ident="g2")]),
             workflow(*nodes, parallelGroups=[group("a", "b", ident="g1"), group("c", "d", ident="g2")]),
-            path=WORKFLOW_PATH,
         )
         config = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"}
         choose = control("a", "condition", conditionConfig=config)
         nodes = [choose, sample_node("b"), sample_node("c")]
         links = [edge("a", "b"), edge("a", "c")]
-        yield Example(
+        yield self.example(
             workflow(*nodes, parallelGroups=[group("a", "b")], edges=links),
             workflow(*nodes, parallelGroups=[group("b", "c")], edges=links),
-            path=WORKFLOW_PATH,
         )
 
 
@@ -105,18 +95,12 @@ class GroupPath(DefinitionRule):
     why = "Lanes run at the same time and can't see each other, so none can follow another."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        self._group_internal_path(document, report)
-        self._group_cycle(document, report)
-
-    def _group_internal_path(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for item in definition.edges:
             owner = definition.group_of.get(item.source)
             if owner is not None and item.source != item.target and definition.group_of.get(item.target) is owner:
                 text = f"{shown(item.source)} leads to {shown(item.target)}, but both are lanes of {shown(owner.id)}"
                 report(item.pointer, text)
-
-    def _group_cycle(self, document: BlockDocument, report: Report) -> None:
         for cycle in islice(cycles_through_groups(document.definition), MOST_CYCLES):
             involved = [item for item in document.definition.parallel_groups if item.id in cycle.ids]
             pointer = involved[0].pointer if involved else "/parallelGroups"
@@ -127,22 +111,13 @@ class GroupPath(DefinitionRule):
     def examples(self) -> Iterator[Example]:
         three = (sample_node("a"), sample_node("b"), sample_node("c"))
         groups = [group("a", "b")]
-        yield Example(
-            workflow(*three, parallelGroups=groups, edges=[edge("a", "b"), edge("b", "c")]),
-            workflow(*three, parallelGroups=groups, edges=[edge("a", "c"), edge("b", "c")]),
-            path=WORKFLOW_PATH,
-        )
-        three = (sample_node("a"), sample_node("b"), sample_node("c"))
-        groups = [group("a", "b")]
-        yield Example(
-            workflow(*three, parallelGroups=groups, edges=[edge("a", "c"), edge("c", "b")]),
-            workflow(*three, parallelGroups=groups, edges=[edge("a", "c"), edge("b", "c")]),
-            path=WORKFLOW_PATH,
-        )
+        good = workflow(*three, parallelGroups=groups, edges=[edge("a", "c"), edge("b", "c")])
+        for links in ([edge("a", "b"), edge("b", "c")], [edge("a", "c"), edge("c", "b")]):
+            yield self.example(workflow(*three, parallelGroups=groups, edges=links), good)
 
 
 def _steps(definition: StudioWorkflow, cycle: Cycle) -> str:
-    """The transitions of a cycle of nodes and groups, shown by the nodes that they connect."""
+    """Return the transitions of a cycle of nodes and groups, shown by the nodes that they connect."""
     between = {(_vertex(definition, item.source), _vertex(definition, item.target)): item for item in definition.edges}
     ways: list[list[str]] = []
     for pair in zip(cycle.ids, (*cycle.ids[1:], cycle.ids[0]), strict=True):
@@ -180,7 +155,7 @@ class ConcatenateWithEditors(DefinitionRule):
 
     def examples(self) -> Iterator[Example]:
         bad = lanes("reviewer", "coding", mergeStrategy="concatenate")
-        yield Example(bad, lanes("reviewer", "security", mergeStrategy="concatenate"), path=WORKFLOW_PATH)
+        yield self.example(bad, lanes("reviewer", "security", mergeStrategy="concatenate"))
 
 
 class LaneGateIgnored(DefinitionRule):
@@ -204,8 +179,6 @@ class LaneGateIgnored(DefinitionRule):
     def examples(self) -> Iterator[Example]:
         asking, plain = sample_node("a", config={"gateMode": "gate"}), sample_node("b")
         groups = [group("a", "b")]
-        yield Example(
-            workflow(asking, plain, parallelGroups=groups),
-            workflow(sample_node("a"), plain, parallelGroups=groups),
-            path=WORKFLOW_PATH,
+        yield self.example(
+            workflow(asking, plain, parallelGroups=groups), workflow(sample_node("a"), plain, parallelGroups=groups)
         )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
+from workrail_lint.base.closed_sets import is_member, words
 from workrail_lint.base.wording import listed
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, ReplaceText
@@ -29,8 +30,6 @@ from workrail_lint.systems.blocks.vocabulary import (
     ControlType,
     MergeStrategy,
     NodeKind,
-    is_member,
-    members,
     text_of,
     texts_of,
 )
@@ -46,7 +45,7 @@ class Field(NamedTuple):
 
 
 def prompt_fields(definition: StudioWorkflow) -> Iterator[Field]:
-    """Every string of a definition that can become part of a prompt."""
+    """Yield every string of a definition that can become part of a prompt."""
     for at, rule in numbered(definition.rules):
         yield Field(rule, f"/rules/{at}", True)
     for node in definition.nodes:
@@ -72,18 +71,11 @@ class NodeContradiction(DefinitionRule):
     why = "The configuration wins, so an agent in one role is expected to deliver what another role produces."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        self._block_type_contradiction(document, report)
-        self._task_instruction_ambiguous(document, report)
-
-    def _block_type_contradiction(self, document: BlockDocument, report: Report) -> None:
         for node in document.definition.nodes:
             written, mapped = node.config.block_type, node.mapped_type
-            if is_member(BlockType, written) and mapped is not None and written != mapped.value:
+            if is_member(written, BlockType) and mapped is not None and written != mapped.value:
                 text = f"{shown(node.id)} is a {node.type} node, which produces {mapped.value}, not {written}"
                 report(f"{node.pointer}/config/blockType", text)
-
-    def _task_instruction_ambiguous(self, document: BlockDocument, report: Report) -> None:
-        for node in document.definition.nodes:
             prompt, description = text_of(node.config.system_prompt), text_of(node.description)
             if node.is_control or prompt is None or description is None or clean(prompt) == clean(description):
                 continue
@@ -91,15 +83,13 @@ class NodeContradiction(DefinitionRule):
             report(f"{node.pointer}/description", text)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             workflow(sample_node("dev", "coding", config={"blockType": "plan"})),
             workflow(sample_node("dev", "coding", config={"blockType": "dev"})),
-            path=WORKFLOW_PATH,
         )
-        yield Example(
+        yield self.example(
             workflow(sample_node("plan", prompt="Plan", description="Write code")),
             workflow(sample_node("plan", prompt=None, description="Plan")),
-            path=WORKFLOW_PATH,
         )
 
 
@@ -152,20 +142,16 @@ class StudioUnsupported(DefinitionRule):
                 report(f"{item.pointer}/mergeStrategy", text)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             workflow(sample_node("plan", config={"backend": "codex"})),
             workflow(sample_node("plan", config={"backend": "claude"})),
-            path=WORKFLOW_PATH,
         )
         nodes = (sample_node(_A), sample_node(_B, "coding"), sample_node(_C), sample_node(_D, "coding"))
         groups = [group(_B, _D, ident=uuid(8))]
         yield _example(
             workflow(*nodes, id=uuid(0), parallelGroups=groups, edges=[_edge(_A, _B, 5), _edge(_C, _D, 6)]),
             workflow(
-                *nodes,
-                id=uuid(0),
-                parallelGroups=groups,
-                edges=[_edge(_A, _B, 5), _edge(_C, _D, 6), _edge(_C, _B, 7)],
+                *nodes, id=uuid(0), parallelGroups=groups, edges=[_edge(_A, _B, 5), _edge(_C, _D, 6), _edge(_C, _B, 7)]
             ),
         )
         config = {"expression": "true", "trueBranchNodeId": _B, "falseBranchNodeId": _C}
@@ -198,7 +184,7 @@ class TaskInstructionMissing(DefinitionRule):
                 report(node.pointer, text)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(workflow(sample_node("plan", prompt=None)), workflow(sample_node("plan")), path=WORKFLOW_PATH)
+        yield self.example(workflow(sample_node("plan", prompt=None)), workflow(sample_node("plan")))
 
 
 class PromptText(DefinitionRule):
@@ -213,22 +199,12 @@ class PromptText(DefinitionRule):
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        self._list_item_blank(document, report)
-        self._prompt_field_long(document, report)
-        self._nul_character(document, report)
-
-    def _list_item_blank(self, document: BlockDocument, report: Report) -> None:
         for field in prompt_fields(document.definition):
             if field.is_item and js.is_blank(field.text):
                 report(field.pointer, "the item is blank", fix=safe("remove it", Remove(field.pointer)))
-
-    def _prompt_field_long(self, document: BlockDocument, report: Report) -> None:
-        for field in prompt_fields(document.definition):
             if len(field.text) > PROMPT_FIELD_CHARACTERS:
                 text = f"this prompt part has {len(field.text):,} characters; engines keep {PROMPT_FIELD_CHARACTERS:,}"
                 report(field.pointer, text)
-
-    def _nul_character(self, document: BlockDocument, report: Report) -> None:
         fields: list[Any] = list(prompt_fields(document.definition))
         if document.kind is BlockKind.MOUNT:
             patterns = texts_of(document.value.get("fileRestrictions"))
@@ -241,10 +217,10 @@ class PromptText(DefinitionRule):
     def examples(self) -> Iterator[Example]:
         good = workflow(sample_node("plan", config={"outputChecklist": ["tests"]}))
         bad = workflow(sample_node("plan", config={"outputChecklist": ["tests", ""]}))
-        yield Example(bad, good, good, path=WORKFLOW_PATH)
-        yield Example(workflow(rules=["x" * 5000]), workflow(rules=["Keep it small."]), path=WORKFLOW_PATH)
+        yield self.example(bad, good, good)
+        yield self.example(workflow(rules=["x" * 5000]), workflow(rules=["Keep it small."]))
         good = workflow(rules=["Keep it small."])
-        yield Example(workflow(rules=["Keep it\0 small."]), good, good, path=WORKFLOW_PATH)
+        yield self.example(workflow(rules=["Keep it\0 small."]), good, good)
 
 
 CONFIG_OF = {
@@ -274,14 +250,13 @@ class ControlConfig(DefinitionRule):
         after = (sample_node("b"), sample_node("c"))
         links = [edge("a", "b"), edge("a", "c")]
         good = workflow(control("a", "condition", conditionConfig=_CONDITION), *after, edges=links)
-        yield Example(workflow(control("a", "condition"), *after, edges=links), good, path=WORKFLOW_PATH)
+        yield self.example(workflow(control("a", "condition"), *after, edges=links), good)
         lost = {**_CONDITION, "falseBranchNodeId": "zz"}
         bad = workflow(control("a", "condition", conditionConfig=lost), *after, edges=links)
-        yield Example(bad, good, path=WORKFLOW_PATH)
-        yield Example(
+        yield self.example(bad, good)
+        yield self.example(
             workflow(_loop("each", "each", "b"), *after, edges=[edge("each", "c")]),
             workflow(_loop("each", "b"), *after, edges=[edge("each", "c")]),
-            path=WORKFLOW_PATH,
         )
 
 
@@ -293,7 +268,7 @@ def _loop(ident: str, *body: str) -> dict[str, Any]:
 def _problems(node: Node, definition: StudioWorkflow, endless: Collection[str]) -> Iterator[tuple[str, str]]:
     kind = node.control
     if kind is None:
-        yield "config/blockType", f"'blockType' must be one of {', '.join(members(ControlType))}"
+        yield "config/blockType", f"'blockType' must be one of {', '.join(words(ControlType))}"
         return
     name = CONFIG_OF[kind]
     if name not in node.config:
@@ -320,14 +295,7 @@ def _references(config: Config) -> Iterator[tuple[str, str]]:
 
 
 # What the contract knows about a node's configuration and the studio's file format does not.
-_STRIPPED = (
-    "blockType",
-    "conditionConfig",
-    "forEachConfig",
-    "subWorkflowConfig",
-    "maxRetries",
-    "retryableExitCodes",
-)
+_STRIPPED = ("blockType", "conditionConfig", "forEachConfig", "subWorkflowConfig", "maxRetries", "retryableExitCodes")
 _A, _B, _C, _D = (uuid(number) for number in range(1, 5))
 
 
@@ -340,7 +308,7 @@ def _edge(source: str, target: str, number: int) -> dict[str, Any]:
 
 
 def _studio_starts(definition: StudioWorkflow) -> dict[str, int]:
-    """When the studio starts each node: in order, but the lanes of a group together with its first one."""
+    """Return when the studio starts each node: in order, but the lanes of a group together with its first one."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     names = list(number)
     order = topological_order(len(number), ((number[edge.source], number[edge.target]) for edge in definition.edges))

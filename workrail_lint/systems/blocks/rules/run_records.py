@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.closed_sets import words
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace, Respell
@@ -39,11 +40,9 @@ from workrail_lint.systems.blocks.rules.samples import (
     output_path,
     workflow,
 )
-from workrail_lint.systems.blocks.rules.samples import (
-    node as sample_node,
-)
+from workrail_lint.systems.blocks.rules.samples import node as sample_node
 from workrail_lint.systems.blocks.units import Unit
-from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource, members
+from workrail_lint.systems.blocks.vocabulary import RESTRICTION_CHARACTERS, BlockType, RepoSource
 from workrail_lint.systems.blocks.wording import json_type, shown, written
 
 _ENV_FILE = env_path()
@@ -60,15 +59,16 @@ class EnvironmentRule(BlockRule):
     """A rule about recorded environments."""
 
     kinds = (BlockKind.ENVIRONMENT,)
+    example_path = _ENV_FILE
 
 
 def patterns_in(text: str) -> list[str] | None:
-    """The patterns of a variable; None if it is not a JSON array of strings."""
+    """Return the patterns of a variable; None if it is not a JSON array of strings."""
     document = read_json(text)
     value = document.value
     if not document.readable or document.problems or not isinstance(value, list):
         return None
-    patterns = [item for item in value if isinstance(item, str)]
+    patterns = js.strings_of(value)
     return patterns if len(patterns) == len(value) else None
 
 
@@ -94,16 +94,10 @@ class EnvInvalid(EnvironmentRule):
         return Description(f"{name} must be {_WANTED[name]}, not {shown(value)}")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        self._env_value(document, report)
-        self._env_extra(document, report)
-
-    def _env_value(self, document: BlockDocument, report: Report) -> None:
         value = document.environment.file_restrictions
         if document.environment.has("FILE_RESTRICTIONS") and patterns_in(value) is None:
             text = f"FILE_RESTRICTIONS must be {_WANTED['FILE_RESTRICTIONS']}, not {shown(value)}"
             report("/FILE_RESTRICTIONS", text)
-
-    def _env_extra(self, document: BlockDocument, report: Report) -> None:
         for name in document.value:
             if name not in NAMES:
                 report(
@@ -114,13 +108,11 @@ class EnvInvalid(EnvironmentRule):
                 )
 
     def examples(self) -> Iterator[Example]:
-        yield Example(environment(OUTPUT_DIR=...), environment(), path=_ENV_FILE)
-        yield Example(environment(STEP_INDEX=0), environment(), environment(), path=_ENV_FILE)
-        yield Example(environment(TELEMETRY_ENABLED="true"), environment(), path=_ENV_FILE)
-        yield Example(
-            environment(FILE_RESTRICTIONS="src/**"), environment(FILE_RESTRICTIONS='["src/**"]'), path=_ENV_FILE
-        )
-        yield Example(environment(HOME="home"), environment(), path=_ENV_FILE)
+        yield self.example(environment(OUTPUT_DIR=...), environment())
+        yield self.example(environment(STEP_INDEX=0), environment(), environment())
+        yield self.example(environment(TELEMETRY_ENABLED="true"), environment())
+        yield self.example(environment(FILE_RESTRICTIONS="src/**"), environment(FILE_RESTRICTIONS='["src/**"]'))
+        yield self.example(environment(HOME="home"), environment())
 
 
 class EnvRunMismatch(EnvironmentRule):
@@ -133,7 +125,15 @@ class EnvRunMismatch(EnvironmentRule):
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         self._env_run_mismatch(unit, report)
-        self._env_step_index(unit, report)
+        for ident, file in unit.environments.items():
+            written = _strings(file.value).get("STEP_INDEX")
+            expected = None if unit.plan is None else unit.plan.step_index.get(ident)
+            if written is not None and expected is not None and written != str(expected):
+                report(
+                    "/STEP_INDEX",
+                    f"STEP_INDEX of {shown(ident)} must be {shown(expected)}, not {shown(written)}",
+                    path=file.path,
+                )
         self._env_previous_block(unit, report)
         self._env_restrictions(unit, report)
 
@@ -150,17 +150,6 @@ class EnvRunMismatch(EnvironmentRule):
                     if value != expected:
                         text = f"{name} is {shown(value)} here, but {shown(expected)} in {shown(path)}"
                         report(f"/{name}", text, path=file.path)
-
-    def _env_step_index(self, unit: Unit, report: Report) -> None:
-        for ident, file in unit.environments.items():
-            written = _strings(file.value).get("STEP_INDEX")
-            expected = None if unit.plan is None else unit.plan.step_index.get(ident)
-            if written is not None and expected is not None and written != str(expected):
-                report(
-                    "/STEP_INDEX",
-                    f"STEP_INDEX of {shown(ident)} must be {shown(expected)}, not {shown(written)}",
-                    path=file.path,
-                )
 
     def _env_previous_block(self, unit: Unit, report: Report) -> None:
         definition, plan = unit.definition, unit.plan
@@ -196,12 +185,12 @@ class EnvRunMismatch(EnvironmentRule):
         files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
         yield Example(environment(EXECUTION_ID="run-2"), environment(), path=env_path("plan"), files=files)
         files = {WORKFLOW_PATH: workflow()}
-        yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_ENV_FILE, files=files)
-        yield Example(environment(step="2"), environment(), path=_ENV_FILE, files=files)
+        yield self.example(environment(WORKFLOW_ID="logout"), environment(), files=files)
+        yield self.example(environment(step="2"), environment(), files=files)
         files = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
-        yield Example(environment(previous="plan"), environment(), path=_ENV_FILE, files=files)
+        yield self.example(environment(previous="plan"), environment(), files=files)
         files = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
-        yield Example(environment(), environment(FILE_RESTRICTIONS='["src/**"]'), path=_ENV_FILE, files=files)
+        yield self.example(environment(), environment(FILE_RESTRICTIONS='["src/**"]'), files=files)
 
 
 class EnvNodeMismatch(EnvironmentRule):
@@ -211,6 +200,7 @@ class EnvNodeMismatch(EnvironmentRule):
     origin = DECIDED
     summary = "`NODE_ID` is not the node in the file name."
     why = "The record was made for another block, or the block received the environment of another block."
+    example_path = env_path("a")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         named, ident = id_in_name(document.path, BlockKind.ENVIRONMENT), document.environment.node_id
@@ -218,11 +208,11 @@ class EnvNodeMismatch(EnvironmentRule):
             report("/NODE_ID", f"the file name says {shown(named)}, but NODE_ID is {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(environment("b"), environment("a"), path=env_path("a"))
+        yield self.example(environment("b"), environment("a"))
 
 
 def _strings(value: object) -> dict[str, str]:
-    return {name: text for name, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
+    return {name: text for name, text in js.members_of(value).items() if isinstance(text, str)}
 
 
 _SOURCE_MEMBERS = ("source", "localPath", "githubUrl")
@@ -232,6 +222,7 @@ class MountRule(BlockRule):
     """A rule about mounts."""
 
     kinds = (BlockKind.MOUNT,)
+    example_path = MOUNT_PATH
 
 
 class MountSource(MountRule):
@@ -249,11 +240,12 @@ class MountSource(MountRule):
     def describe(self, violation: Violation, document: BlockDocument) -> Description:
         source, name = shown(document.value.get("source")), violation.member
         if violation.keyword == "required":
-            hint = f"; {source} requires it" if name != "source" else ""
-            return Description(f"{shown(name)} is missing{hint}", pointer=child("", name))
+            choices = f"expected one of {', '.join(words(RepoSource))}"
+            hint = choices if name == "source" else f"{source} requires it"
+            return Description(f"{shown(name)} is missing; {hint}", pointer=child("", name))
         value = written(violation.value)
         if name == "source":
-            message = f"unknown source {value}; expected one of {', '.join(members(RepoSource))}"
+            message = f"unknown source {value}; expected one of {', '.join(words(RepoSource))}"
         else:
             message = (
                 f"{value} is not {'a path' if name == 'localPath' else 'an https address'}, which {source} requires"
@@ -268,10 +260,10 @@ class MountSource(MountRule):
             report("/localPath", f"{shown(path)} is not a path, which {shown(RepoSource.LOCAL.value)} requires")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(mount(localPath=...), mount(), path=MOUNT_PATH)
-        yield Example(mount(localPath=" "), mount(), path=MOUNT_PATH)
+        yield self.example(mount(localPath=...), mount())
+        yield self.example(mount(localPath=" "), mount())
         remote: dict[str, Any] = {"source": "github", "githubUrl": "https://github.com/example/shop"}
-        yield Example({**remote, "githubUrl": "http://github.com/example/shop"}, remote, path=MOUNT_PATH)
+        yield self.example({**remote, "githubUrl": "http://github.com/example/shop"}, remote)
 
 
 class RestrictionInvalid(MountRule):
@@ -295,7 +287,7 @@ class RestrictionInvalid(MountRule):
                 report(f"/fileRestrictions/{at}", f"the restriction {shown(pattern)} {fault}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(mount(fileRestrictions=["../**"]), mount(fileRestrictions=["src/**"]), path=MOUNT_PATH)
+        yield self.example(mount(fileRestrictions=["../**"]), mount(fileRestrictions=["src/**"]))
 
 
 class MountWithoutEffect(MountRule):
@@ -333,15 +325,14 @@ class MountWithoutEffect(MountRule):
                 report("/readOnly", text, path=unit.mount.path)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             mount(fileRestrictions=["srcs/**"]),
             mount(fileRestrictions=["src/**"]),
-            path=MOUNT_PATH,
             files={"src/a.py": "x = 1\n"},
             options={"block-tree": "."},
         )
         flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
-        yield Example(mount(readOnly=True), mount(readOnly=False), path=MOUNT_PATH, files=flow)
+        yield self.example(mount(readOnly=True), mount(readOnly=False), files=flow)
 
 
 _PROMPT_FILE = ".run/prompt-plan.txt"
@@ -356,7 +347,7 @@ class PromptRule(BlockRule):
 
 
 def expected_sections(unit: Unit, node_id: str) -> list[Section] | None:
-    """The expected sections of a node's prompt; None if something that decides them is unknown."""
+    """Return the expected sections of a node's prompt; None if something that decides them is unknown."""
     definition = unit.definition
     restrictions = unit.restrictions
     if restrictions is None and node_id in unit.environments:
@@ -375,6 +366,7 @@ class PromptDiffers(PromptRule):
     why = "The agent read something other than its authors wrote: a section moved, is missing, or was added."
     fix = "Write the assembled prompt into the record."
     fix_safety = "safe"
+    example_path = _PROMPT_FILE
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for ident, file in unit.prompts.items() if unit.options.prompt_check else ():
@@ -394,8 +386,8 @@ class PromptDiffers(PromptRule):
         task, checklist = "Plan the login page.", "You must produce the following outputs:\n1) A task list"
         files: dict[str, Any] = {WORKFLOW_PATH: flow, MOUNT_PATH: mount()}
         good = f"{task}\n\n{checklist}"
-        yield Example(f"{checklist}\n\n{task}", good, good, path=_PROMPT_FILE, files=files)
-        yield Example(f"{task}\n\n\n{checklist}", good, good, path=_PROMPT_FILE, files=files)
+        yield self.example(f"{checklist}\n\n{task}", good, good, files=files)
+        yield self.example(f"{task}\n\n\n{checklist}", good, good, files=files)
 
 
 _PROBLEMS = {
@@ -414,6 +406,7 @@ class PromptInlinesOutput(PromptRule):
     origin = CONTRACT
     summary = "A prompt quotes the output of an earlier block."
     why = "Agents read earlier outputs from the output folder; quoted in prompts they bloat every later prompt."
+    example_path = ".run/prompt-dev.txt"
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for ident, file in unit.prompts.items():
@@ -426,11 +419,11 @@ class PromptInlinesOutput(PromptRule):
         plan = output("plan", "plan", summary="Three tasks: a form, a route and a test.")
         files: dict[str, Any] = {WORKFLOW_PATH: flow, output_path("plan"): plan}
         bad = "Build it.\n\nThree tasks: a form, a route and a test."
-        yield Example(bad, "Build it.", path=".run/prompt-dev.txt", files=files)
+        yield self.example(bad, "Build it.", files=files)
 
 
 def _quoted(unit: Unit, ident: str, prompt: str) -> Iterator[str]:
-    """The earlier blocks that a prompt quotes, unless its author wrote the same words."""
+    """Yield the earlier blocks that a prompt quotes, unless its author wrote the same words."""
     own = "" if unit.definition is None else _authored(unit.definition, ident)
     for earlier, file in unit.outputs.items():
         if earlier == ident or not _is_before(unit, earlier, ident):

@@ -14,7 +14,7 @@ def _kept(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def output(ident: str = "dev", kind: str = "dev", **members: Any) -> dict[str, Any]:
-    """A completed output; a member set to `...` is left out."""
+    """Return a completed output; a member set to `...` is left out."""
     by_kind: dict[str, dict[str, Any]] = {
         "plan": {"blockType": "plan", "taskList": ["T01: build the form"]},
         "dev": {"blockType": "code", "diffSummary": "Adds a form."},
@@ -48,7 +48,7 @@ def uuid(number: int) -> str:
 def node(
     ident: str, role: str = "planner", prompt: str | None = "Plan the login page.", **members: Any
 ) -> dict[str, Any]:
-    """An agent node; other configuration goes into `config`."""
+    """Return an agent node; other configuration goes into `config`."""
     config = {"systemPrompt": prompt} if prompt is not None else {}
     written = {
         "id": ident,
@@ -64,14 +64,14 @@ def node(
 
 
 def control(ident: str, kind: str, **config: Any) -> dict[str, Any]:
-    """A node that steers the run."""
+    """Return a node that steers the run."""
     return node(ident, "orchestrator", None, kind="control", config={"blockType": kind, **config})
 
 
 def edge(
     source: str, target: str, kind: str = "always", expression: Any = ..., ident: str | None = None
 ) -> dict[str, Any]:
-    """A transition between two nodes."""
+    """Return a transition between two nodes."""
     return {
         "id": ident or f"{source}-{target}",
         "sourceNodeId": source,
@@ -85,7 +85,7 @@ def group(*lanes: str, ident: str = "g", **members: Any) -> dict[str, Any]:
 
 
 def workflow(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None, **members: Any) -> dict[str, Any]:
-    """A definition with the given nodes (a planner and a coder in a row when there are none)."""
+    """Return a definition with the given nodes (a planner and a coder in a row when there are none)."""
     listed = list(nodes) or [node("plan"), node("dev", "coding", "Build the login page.")]
     document = {
         "id": "login",
@@ -106,7 +106,7 @@ def workflow(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None, 
 
 
 def lanes(*kinds: str, **members: Any) -> dict[str, Any]:
-    """A definition that is one parallel group, its lanes named a, b, ... of the given node types."""
+    """Return a definition that is one parallel group, its lanes named a, b, ... of the given node types."""
     names = [chr(ord("a") + at) for at in range(len(kinds))]
     nodes = [node(name, kind, f"Do part {name}.") for name, kind in zip(names, kinds, strict=True)]
     return workflow(*nodes, parallelGroups=[group(*names, **members)])
@@ -164,7 +164,7 @@ def conflict(path: str, *names: str, **members: Any) -> dict[str, Any]:
 
 
 def lane(ident: str, minute: int, *changed: str, kind: str = "dev", **members: Any) -> dict[str, Any]:
-    """The output of a lane that finished at a minute past ten."""
+    """Return the output of a lane that finished at a minute past ten."""
     written = output(ident, kind, filesModified=list(changed), timestamp=f"2026-03-01T10:{minute:02d}:00Z")
     return _kept({**written, **members})
 
@@ -174,5 +174,5 @@ def fan_in(*outputs: dict[str, Any], strategy: str = "workspace", conflicts: lis
 
 
 def text(value: Any) -> str:
-    """A document as it is written to disk."""
+    """Return a document as it is written to disk."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

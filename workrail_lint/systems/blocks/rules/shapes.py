@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.closed_sets import is_member
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.documents.operations import Insert, Rename, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
@@ -13,13 +14,7 @@ from workrail_lint.findings import Fix, Severity, safe, unsafe
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.rules.base import BlockDocument, wrong_type
-from workrail_lint.systems.blocks.vocabulary import (
-    EXPECTED_KIND,
-    BlockType,
-    DeliverableKind,
-    is_member,
-    kinds_of_profile,
-)
+from workrail_lint.systems.blocks.vocabulary import EXPECTED_KIND, BlockType, DeliverableKind, kinds_of_profile
 from workrail_lint.systems.blocks.wording import shown, written
 
 # Lists that are empty if nothing is said, by their place, and lists in which a single string is one entry.
@@ -92,7 +87,7 @@ def misspelling(value: dict[str, Any], name: str, violation: Violation) -> str |
 def _unknown(violation: Violation, document: BlockDocument, known: Any) -> Description:
     name, value, pointer = violation.member, violation.value, violation.pointer
     similar = nearest(value, known) if isinstance(value, str) else None
-    hint = f"; did you mean {shown(similar)}?" if similar else ""
+    hint = did_you_mean(similar)
     fix: Fix | None = None
     what = shown(name)
     if pointer == "/blockType" and value == "code":
@@ -100,6 +95,6 @@ def _unknown(violation: Violation, document: BlockDocument, known: Any) -> Descr
     elif pointer == "/deliverables/blockType":
         what = "the kind of the deliverables"
         known = [kind.value for kind in kinds_of_profile(document.options.extended)]
-        hint = "; the extended profile allows it" if is_member(DeliverableKind, value) else hint
+        hint = "; the extended profile allows it" if is_member(value, DeliverableKind) else hint
         fix = unsafe("replace with code", Replace(pointer, "code")) if value == "dev" else None
     return Description(f"unknown value {written(value)} for {what}; expected one of {', '.join(known)}{hint}", fix)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeVar
 
+from workrail_lint.base.closed_sets import words
 from workrail_lint.documents.nodes import Build, Node
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.model.documents import SessionStatus, TaskBacklog
-from workrail_lint.systems.team.vocabulary import DecisionStatus, words
+from workrail_lint.systems.team.vocabulary import DecisionStatus
 
 N = TypeVar("N", bound=Node)
 # The types of a decision's members, which are the same for every status. What a status demands is up to rules.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.documents.nodes import Node
 from workrail_lint.systems.team.state_machine import GATES, QA_TYPES, is_approval
 from workrail_lint.systems.team.vocabulary import (
@@ -16,7 +17,6 @@ from workrail_lint.systems.team.vocabulary import (
     Strategy,
     WorkflowState,
     decision_number,
-    is_member,
     is_text,
 )
 

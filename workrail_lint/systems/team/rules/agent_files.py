@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.closed_sets import is_member, words
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.agent_files import SESSION, AgentFile, Quote, role_of
@@ -12,7 +13,7 @@ from workrail_lint.systems.team.documents import SIDE_FOLDERS, is_artifact_name
 from workrail_lint.systems.team.roles import ROLES, may_write
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
-from workrail_lint.systems.team.vocabulary import AgentName, OutputStatus, is_member, session_parts, words
+from workrail_lint.systems.team.vocabulary import AgentName, OutputStatus, session_parts
 from workrail_lint.systems.team.wording import listed, shown, suggestion
 
 _FILE_NAMES = tuple(agent.file_name for agent in AgentName)
@@ -31,8 +32,20 @@ class AgentFileContradictsRole(TeamRule):
         self._agent_file_name(file, report)
         self._agent_file_next(file, report)
         self._agent_file_artifact(file, report)
-        self._agent_file_status(file, report)
-        self._agent_file_sample(file, report)
+        special = None if file.role is None else ROLES[file.role].status
+        for quote in file.statuses():
+            if not is_member(quote.text, OutputStatus):
+                near = suggestion(quote.text, words(OutputStatus))
+                report("", f"unknown output status {shown(quote.text)}{near}", at=quote.at)
+            elif file.role is not None and OutputStatus(quote.text) not in (*_COMMON, special):
+                owner = next(agent for agent, role in ROLES.items() if role.status == quote.text)
+                report("", f"{file.role.value} can't report {quote.text}; only {owner.value} can", at=quote.at)
+        for sample in file.samples:
+            if sample.is_broken:
+                problem = next(iter(sample.document.problems), None)
+                at = (sample.start, sample.start + 1) if problem is None else (problem.start, problem.end)
+                what = "it can't be read" if problem is None else problem.message
+                report("", f"this sample output is not valid JSON: {what}", at=at)
 
     def _agent_file_name(self, file: AgentFile, report: Report) -> None:
         if file.name is None:
@@ -79,24 +92,6 @@ class AgentFileContradictsRole(TeamRule):
                 text = f"{_shown(quote)} is not an artifact of the contract, so no other agent reads it"
                 report("", text, at=quote.at, severity=Severity.WARNING)
 
-    def _agent_file_status(self, file: AgentFile, report: Report) -> None:
-        special = None if file.role is None else ROLES[file.role].status
-        for quote in file.statuses():
-            if not is_member(quote.text, OutputStatus):
-                near = suggestion(quote.text, words(OutputStatus))
-                report("", f"unknown output status {shown(quote.text)}{near}", at=quote.at)
-            elif file.role is not None and OutputStatus(quote.text) not in (*_COMMON, special):
-                owner = next(agent for agent, role in ROLES.items() if role.status == quote.text)
-                report("", f"{file.role.value} can't report {quote.text}; only {owner.value} can", at=quote.at)
-
-    def _agent_file_sample(self, file: AgentFile, report: Report) -> None:
-        for sample in file.samples:
-            if sample.is_broken:
-                problem = next(iter(sample.document.problems), None)
-                at = (sample.start, sample.start + 1) if problem is None else (problem.start, problem.end)
-                what = "it can't be read" if problem is None else problem.message
-                report("", f"this sample output is not valid JSON: {what}", at=at)
-
     def examples(self) -> Iterator[Example]:
         good = samples.agent_file("spec-agent", _output("Architect", "spec.md"))
         path = samples.agent_path("spec-agent")
@@ -129,7 +124,7 @@ def _output(agent: str, file: str, status: str = "OK|BLOCKED|FAIL", **members: A
 
 
 def words_of(role: AgentName | None) -> tuple[str, ...]:
-    """The agents that usually follow a role."""
+    """Return the agents that usually follow a role."""
     return () if role is None else tuple(agent.value for agent in ROLES[role].usual_next)
 
 

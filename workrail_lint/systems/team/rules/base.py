@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.js import items_of, members_of
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.documents.jsonl_reader import JsonlDocument
 from workrail_lint.documents.markdown_reader import MarkdownDocument
@@ -38,15 +39,7 @@ from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.sections import Sections
 from workrail_lint.systems.team.session import Session, inferred_mode, project_type_beside
 from workrail_lint.systems.team.trace import Trace
-from workrail_lint.systems.team.vocabulary import (
-    AgentName,
-    Mode,
-    ProjectType,
-    Strategy,
-    items_of,
-    members_of,
-    session_parts,
-)
+from workrail_lint.systems.team.vocabulary import AgentName, Mode, ProjectType, Strategy, session_parts
 
 if TYPE_CHECKING:
     from workrail_lint.systems.team.agent_files import AgentFile
@@ -162,7 +155,7 @@ class HistoryDocument(Document):
         """Schema violations of each line that holds an object, by index."""
         check = validator(self.kind).violations
         return {
-            line.index: [each._replace(pointer=f"/{line.index}{each.pointer}") for each in check(line.value)]
+            line.index: [each.replaced(pointer=f"/{line.index}{each.pointer}") for each in check(line.value)]
             for line in self.reader.lines
             if type(line.value) is dict
         }
@@ -291,7 +284,7 @@ class OutputDocument(ExchangeDocument):
 
     @cached_property
     def project_type(self) -> ProjectType | None:
-        """The kind of project that the agent was told to work on; None if it is unknown."""
+        """The kind of project in the input of the agent; None if it is unknown."""
         return self.options.project_type or project_type_beside(self.path)
 
     @cached_property
@@ -322,52 +315,52 @@ class TeamRule(Rule):
         return None
 
     def check_any(self, document: Document, report: Report) -> None:
-        """Every document that can be read."""
+        """Check a document that can be read."""
 
     def check_string(self, value: str, pointer: str, document: Document, report: Report) -> None:
-        """Every string of a JSON, YAML or JSON Lines document."""
+        """Check a string of a JSON, YAML or JSON Lines document."""
 
     def check_path(self, value: str, pointer: str, document: Document, report: Report) -> None:
-        """Every string that names a file."""
+        """Check a string that names a file."""
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
-        """status.json."""
+        """Check a status.json."""
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        """Every user decision."""
+        """Check a user decision."""
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
-        """tasks.yaml."""
+        """Check a tasks.yaml."""
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        """Every task of it."""
+        """Check a task of tasks.yaml."""
 
     def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
-        """acceptance.json."""
+        """Check an acceptance.json."""
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
-        """Every Markdown document."""
+        """Check a Markdown document."""
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:
-        """approve-design-history.jsonl."""
+        """Check an approve-design-history.jsonl."""
 
     def check_input(self, document: InputDocument, report: Report) -> None:
-        """An agent's input."""
+        """Check an agent's input."""
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        """The task of an input, and of every item of a dispatch plan."""
+        """Check the task of an input, or of an item of a dispatch plan."""
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
-        """An agent's output."""
+        """Check an agent's output."""
 
     def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
-        """A dispatch plan of the Orchestrator."""
+        """Check a dispatch plan of the Orchestrator."""
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        """The recorded events of a run."""
+        """Check the recorded events of a run."""
 
     def check_agent_file(self, file: AgentFile, report: Report) -> None:
-        """The instruction file of an agent."""
+        """Check the instruction file of an agent."""
 
     def check_session(self, unit: Unit, report: Report) -> None:
-        """A session folder as a whole."""
+        """Check a session folder as a whole."""

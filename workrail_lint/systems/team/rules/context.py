@@ -8,18 +8,10 @@ from collections.abc import Iterator, Sequence
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.documents import (
-    is_artifact_name,
-)
+from workrail_lint.systems.team.documents import is_artifact_name
 from workrail_lint.systems.team.roles import ROLES
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import (
-    FIXED,
-    Dispatch,
-    ExchangeDocument,
-    Report,
-    TeamRule,
-)
+from workrail_lint.systems.team.rules.base import FIXED, Dispatch, ExchangeDocument, Report, TeamRule
 from workrail_lint.systems.team.session import Session
 from workrail_lint.systems.team.unit import Unit
 from workrail_lint.systems.team.vocabulary import (
@@ -40,7 +32,7 @@ _DESIGN_READERS = (A.CODER, A.REVIEWER, A.QA)
 
 
 def listed_artifacts(dispatch: Dispatch) -> set[str]:
-    """The session artifacts that an input lists, by their paths below the session.
+    """Return the session artifacts that an input lists, by their paths below the session.
 
     A bare name counts, and so does one under another session; another rule reports both.
     """
@@ -63,6 +55,7 @@ class ContextFileRequired(TeamRule):
     why = "An agent reads only the files that its input lists; without the spec it works from guesses."
     fix = "Append the file if the session has it."
     fix_safety = "safe"
+    example_path = samples.exchange("QA")
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         session = document.session
@@ -95,9 +88,9 @@ class ContextFileRequired(TeamRule):
         files = samples.session()
         good = samples.agent_input(samples.given(files=samples.context("spec.md", "tasks.yaml", "acceptance.json")))
         bad = samples.agent_input(samples.given(files=samples.context("spec.md", "tasks.yaml")))
-        yield Example(bad, good, good, path=samples.exchange("QA"), files=files)
+        yield self.example(bad, good, good, files=files)
         lacking = samples.session({samples.ACCEPTANCE: ...})
-        yield Example(bad, good, path=samples.exchange("QA"), files=lacking)
+        yield self.example(bad, good, files=lacking)
 
 
 class ContextFilePlace(TeamRule):
@@ -109,6 +102,7 @@ class ContextFilePlace(TeamRule):
     why = "Agents open paths from the repository root, so the file is not found or belongs to older work."
     fix = "Prefix the path with the session folder, unless it names another session."
     fix_safety = "safe"
+    example_path = samples.exchange("Coder")
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         self._context_file_unqualified(dispatch, document, report)
@@ -143,9 +137,9 @@ class ContextFilePlace(TeamRule):
     def examples(self) -> Iterator[Example]:
         good = samples.agent_input()
         bad = samples.agent_input(samples.given(files=["spec.md", *samples.context("tasks.yaml")]))
-        yield Example(bad, good, good, path=samples.exchange("Coder"))
+        yield self.example(bad, good, good)
         other = [".agents-work/2025-12-01_old-work/spec.md", *samples.context("tasks.yaml")]
-        yield Example(samples.agent_input(samples.given(files=other)), good, path=samples.exchange("Coder"))
+        yield self.example(samples.agent_input(samples.given(files=other)), good)
         changed = [{"path": "src/a.py", "change_type": "added"}]
         bad = samples.given(
             files=[*samples.context("spec.md", "tasks.yaml"), "src/a.py"], session_changed_files=changed
@@ -158,7 +152,7 @@ class ContextFilePlace(TeamRule):
 
 
 def _misplaced(path: str, session: str | None) -> str | None:
-    """The part below the session folder of an artifact that is named without its session, or with another one."""
+    """Return the path in the session folder of an artifact that is named without its session, or with another."""
     if machine_reason(path) is not None or PLACEHOLDERS[0] in path:
         return None
     parts = session_parts(path)
@@ -227,6 +221,7 @@ class InputTaskUnknown(TeamRule):
     origin = FIXED
     summary = "The task of an input is not in `tasks.yaml`."
     why = "The task was never planned, so no agent can set its status and no review covers it."
+    example_path = samples.exchange("Coder")
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         known = None if document.session is None else document.session.task_ids
@@ -237,10 +232,9 @@ class InputTaskUnknown(TeamRule):
             )
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             samples.agent_input(samples.given("T-042", samples.context("spec.md", "tasks.yaml", "architecture.md"))),
             samples.agent_input(samples.given("T-001", samples.context("spec.md", "tasks.yaml", "architecture.md"))),
-            path=samples.exchange("Coder"),
             files=samples.session(),
         )
 

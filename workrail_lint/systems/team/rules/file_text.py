@@ -92,13 +92,12 @@ class YamlFeature(TeamRule):
         "and a string in the next, gets lost or changed. Tags, merge keys and extra documents are not followed "
         "here either."
     )
+    example_path = samples.TASKS
 
     def examples(self) -> Iterator[Example]:
         plan = samples.tasks()
-        yield Example(plan.replace("Show a login form", '&g "Show a login form"'), plan, path=samples.TASKS)
-        yield Example(
-            plan.replace("Show a login form", "yes"), plan.replace("Show a login form", '"yes"'), path=samples.TASKS
-        )
+        yield self.example(plan.replace("Show a login form", '&g "Show a login form"'), plan)
+        yield self.example(plan.replace("Show a login form", "yes"), plan.replace("Show a login form", '"yes"'))
 
 
 class PlaceholderLeft(TeamRule):
@@ -163,7 +162,7 @@ def _title(name: str) -> str:
 
 
 def _session_fix(document: Document, pointer: str) -> Fix | None:
-    """The fix that names the session, when it is known."""
+    """Return the fix that names the session, when it is known."""
     known = document.session_name
     if not is_session_name(known):
         return None
@@ -184,6 +183,7 @@ class MachinePath(TeamRule):
     origin = DECIDED
     summary = "A path is absolute, names a drive or a home folder, uses backslashes, or leaves the repository."
     why = "Such a path points elsewhere, or nowhere, on another machine; paths are relative to the repository root."
+    example_path = samples.exchange("Coder", side="output")
 
     def check_path(self, value: str, pointer: str, document: Document, report: Report) -> None:
         reason = machine_reason(value)
@@ -192,8 +192,7 @@ class MachinePath(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         for bad in ("~/repo/a.py", "C:\\repo\\a.py", "../other/a.py"):
-            yield Example(
+            yield self.example(
                 samples.agent_output(artifacts=samples.coded(files_changed=[bad])),
                 samples.agent_output(artifacts=samples.coded(files_changed=["src/a.py"])),
-                path=samples.exchange("Coder", side="output"),
             )

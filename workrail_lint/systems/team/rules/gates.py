@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.closed_sets import is_member, words
 from workrail_lint.documents.operations import Cut, Insert, Replace, Respell
 from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example
@@ -40,17 +41,15 @@ from workrail_lint.systems.team.vocabulary import (
     CorrectionStatus,
     Moment,
     Strategy,
-    is_member,
     is_text,
     is_timestamp,
     moment,
-    words,
 )
 from workrail_lint.systems.team.wording import in_line, listed, shown, type_name
 
 
 def _answer(decision: Decision, ident: str) -> str | None:
-    """The non-blank answer of an answered gate decision."""
+    """Return the non-blank answer of an answered gate decision."""
     is_answered = decision.decision_id == ident and decision.status == "answered"
     return decision.answer if is_answered and is_text(decision.answer) else None
 
@@ -67,67 +66,35 @@ class GateAnswerInvalid(TeamRule):
     )
     fix = "Replace a known synonym with the canonical value."
     fix_safety = "safe"
+    example_path = samples.STATUS
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        self._approval_answer_invalid(decision, document, report)
-        self._approval_prefix_run_on(decision, document, report)
-        self._strategy_not_canonical(decision, document, report)
-
-    def _approval_answer_invalid(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        answer = _answer(decision, APPROVE_DESIGN_ID)
+        at, answer = decision.at("answer"), _answer(decision, APPROVE_DESIGN_ID)
         if answer is not None and not is_approval(answer) and not is_change_request(answer):
-            report(
-                decision.at("answer"),
-                f"{shown(answer)} must start with '{APPROVED}' or '{CHANGES_REQUESTED}'",
-            )
-
-    def _approval_prefix_run_on(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        answer = _answer(decision, APPROVE_DESIGN_ID) or ""
-        if is_approval(answer) and answer[len(APPROVED) : len(APPROVED) + 1].isalnum():
-            report(
-                decision.at("answer"),
-                f"{shown(answer)} is ambiguous: '{APPROVED}' runs into another word",
-                severity=Severity.WARNING,
-            )
-        elif is_change_request(answer) and not is_text(answer[len(CHANGES_REQUESTED) :]):
-            report(decision.at("answer"), f"{shown(answer)} does not say what to change", severity=Severity.WARNING)
-
-    def _strategy_not_canonical(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        answer = _answer(decision, REVIEW_STRATEGY_ID)
-        if answer is None or is_member(answer, Strategy):
-            return
-        meant = normal_strategy(answer)
-        fix = safe(f"replace with {meant.value}", Replace(decision.at("answer"), meant.value)) if meant else None
-        report(
-            decision.at("answer"),
-            f"{shown(answer)} is not a canonical review strategy; use {listed(words(Strategy), 'or')}",
-            fix=fix,
-        )
+            report(at, f"{shown(answer)} must start with '{APPROVED}' or '{CHANGES_REQUESTED}'")
+        elif answer is not None and is_approval(answer) and answer[len(APPROVED) : len(APPROVED) + 1].isalnum():
+            message = f"{shown(answer)} is ambiguous: '{APPROVED}' runs into another word"
+            report(at, message, severity=Severity.WARNING)
+        elif answer is not None and is_change_request(answer) and not is_text(answer[len(CHANGES_REQUESTED) :]):
+            report(at, f"{shown(answer)} does not say what to change", severity=Severity.WARNING)
+        strategy = _answer(decision, REVIEW_STRATEGY_ID)
+        if strategy is not None and not is_member(strategy, Strategy):
+            meant = normal_strategy(strategy)
+            fix = safe(f"replace with {meant.value}", Replace(at, meant.value)) if meant else None
+            known = listed(words(Strategy), "or")
+            report(at, f"{shown(strategy)} is not a canonical review strategy; use {known}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("PLAN", samples.approved("ok for me")),
-            samples.status("PLAN", samples.approved("approved")),
-            path=samples.STATUS,
+        yield self.example(
+            samples.status("PLAN", samples.approved("ok for me")), samples.status("PLAN", samples.approved("approved"))
         )
-        yield Example(
+        yield self.example(
             samples.status("PLAN", samples.approved("approvedish")),
             samples.status("PLAN", samples.approved("approved, with thanks")),
-            path=samples.STATUS,
         )
         good = samples.status("IMPLEMENT_LOOP", samples.strategy("per-batch"))
-        yield Example(samples.status("IMPLEMENT_LOOP", samples.strategy("per batch")), good, good, path=samples.STATUS)
-        yield Example(samples.status("IMPLEMENT_LOOP", samples.strategy("whatever")), good, path=samples.STATUS)
-
-
-def _cancelled(ident: str) -> dict[str, Any]:
-    return samples.decision(
-        ident,
-        None,
-        status="cancelled",
-        resolved_at="2026-03-01T10:05:00Z",
-        resolution_reason="no valid answer after 3 re-asks",
-    )
+        yield self.example(samples.status("IMPLEMENT_LOOP", samples.strategy("per batch")), good, good)
+        yield self.example(samples.status("IMPLEMENT_LOOP", samples.strategy("whatever")), good)
 
 
 class GateCancelledNotBlocked(TeamRule):
@@ -137,6 +104,7 @@ class GateCancelledNotBlocked(TeamRule):
     origin = FIXED
     summary = "A gate decision is cancelled, but the session continued."
     why = "Nothing may follow a cancelled gate; the session must stop in `BLOCKED`."
+    example_path = samples.STATUS
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         state = document.model.current_state
@@ -148,9 +116,10 @@ class GateCancelledNotBlocked(TeamRule):
             )
 
     def examples(self) -> Iterator[Example]:
-        bad = _cancelled("UD-APPROVE-DESIGN")
+        closed = {"resolved_at": "2026-03-01T10:05:00Z", "resolution_reason": "no valid answer after 3 re-asks"}
+        bad = samples.decision("UD-APPROVE-DESIGN", None, status="cancelled", **closed)
         good = samples.status("BLOCKED", bad, blocker="mandatory_user_decision_missing")
-        yield Example(samples.status("PLAN", bad), good, path=samples.STATUS)
+        yield self.example(samples.status("PLAN", bad), good)
 
 
 class PendingOutsideUserState(TeamRule):
@@ -160,6 +129,7 @@ class PendingOutsideUserState(TeamRule):
     origin = FIXED
     summary = "A decision is pending outside its user state, or a user state has no decision."
     why = "A state that asks can be left only after its answers are stored; here it was left without them."
+    example_path = samples.STATUS
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         if decision.status != "pending" or not (decision.gate or decision.number is not None):
@@ -189,12 +159,8 @@ class PendingOutsideUserState(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         pending = samples.decision(answer=None)
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", pending), samples.status("ASK_USER", pending), path=samples.STATUS
-        )
-        yield Example(
-            samples.status("ASK_USER"), samples.status("ASK_USER", samples.decision(answer=None)), path=samples.STATUS
-        )
+        yield self.example(samples.status("IMPLEMENT_LOOP", pending), samples.status("ASK_USER", pending))
+        yield self.example(samples.status("ASK_USER"), samples.status("ASK_USER", samples.decision(answer=None)))
 
 
 class SecurityAutoCancelled(TeamRule):
@@ -204,6 +170,7 @@ class SecurityAutoCancelled(TeamRule):
     origin = FIXED
     summary = f"A security question was cancelled with the reason `{NO_RESPONSE}`."
     why = "Silence does not answer a security question; ask again until the user decides or defers it."
+    example_path = samples.STATUS
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         silent = decision.status == "cancelled" and decision.resolution_reason == NO_RESPONSE
@@ -220,12 +187,11 @@ class SecurityAutoCancelled(TeamRule):
     def examples(self) -> Iterator[Example]:
         asked: dict[str, Any] = {"question": "Security: fix the open redirect now?", "state_context": "IMPLEMENT_LOOP"}
         closed: dict[str, Any] = {"answer": None, "status": "cancelled", "resolved_at": "2026-03-01T10:05:00Z"}
-        yield Example(
+        yield self.example(
             samples.status("IMPLEMENT_LOOP", samples.decision(**closed, **asked, resolution_reason=NO_RESPONSE)),
             samples.status(
                 "IMPLEMENT_LOOP", samples.decision(**closed, **asked, resolution_reason="deferred: next sprint")
             ),
-            path=samples.STATUS,
         )
 
 
@@ -236,34 +202,24 @@ class GateUndecided(TeamRule):
     origin = DECIDED
     summary = "A gate is approved while a correction is open, or its decision is skipped."
     why = "The gate looks passed, but the user's last word is missing."
+    example_path = samples.STATUS
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        self._approval_with_open_correction(decision, document, report)
-        self._gate_decision_skipped(decision, document, report)
-
-    def _approval_with_open_correction(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         status = document.model.correction
         if is_approval(_answer(decision, APPROVE_DESIGN_ID)) and status in OPEN_CORRECTION:
             report(f"{GATE}/correction_status", f"the design is approved, but a correction is {status.value}")
-
-    def _gate_decision_skipped(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         if decision.gate is not None and decision.status == "skipped":
             report(decision.at("status"), f"{decision.decision_id} is a gate decision and can't be skipped")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             samples.status("PLAN", samples.approved(), gate_tracking=samples.correction("queued")),
             samples.status("PLAN", samples.approved(), gate_tracking=samples.correction("completed")),
-            path=samples.STATUS,
         )
         bad = samples.decision(
             "UD-REVIEW-STRATEGY", None, status="skipped", resolved_at="2026-03-01T10:05:00Z", resolution_reason="short"
         )
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", bad),
-            samples.status("IMPLEMENT_LOOP", samples.strategy()),
-            path=samples.STATUS,
-        )
+        yield self.example(samples.status("IMPLEMENT_LOOP", bad), samples.status("IMPLEMENT_LOOP", samples.strategy()))
 
 
 class ChangeRequestNotQueued(TeamRule):
@@ -275,6 +231,7 @@ class ChangeRequestNotQueued(TeamRule):
     why = "A resumed session can't tell whether the correction was already sent."
     fix = "Queue the correction."
     fix_safety = "safe"
+    example_path = samples.STATUS
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         requested = is_change_request(_answer(decision, APPROVE_DESIGN_ID))
@@ -288,12 +245,10 @@ class ChangeRequestNotQueued(TeamRule):
     def examples(self) -> Iterator[Example]:
         asked = samples.approved("changes-requested: split the module")
         good = samples.status("APPROVE_DESIGN", asked, gate_tracking=samples.correction("queued"))
-        yield Example(samples.status("APPROVE_DESIGN", asked), good, good, path=samples.STATUS)
+        yield self.example(samples.status("APPROVE_DESIGN", asked), good, good)
         partial: tuple[Any, ...] = ({}, {"APPROVE_DESIGN": {}}, {"APPROVE_DESIGN": {"correction_status": None}})
         for tracking in partial:
-            yield Example(
-                samples.status("APPROVE_DESIGN", asked, gate_tracking=tracking), good, good, path=samples.STATUS
-            )
+            yield self.example(samples.status("APPROVE_DESIGN", asked, gate_tracking=tracking), good, good)
 
 
 def _queue(status: SessionStatus) -> Fix | None:
@@ -325,27 +280,22 @@ class HistoryLineInvalid(ShapeRule):
     fix = "Remove the blank line, or add the newline."
     fix_safety = "safe"
     kind = TeamKind.HISTORY
+    example_path = samples.HISTORY
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:
-        self._history_field_missing(document, report)
-        self._history_line_invalid(document, report)
-        self._history_blank_line(document, report)
-
-    def _history_field_missing(self, document: HistoryDocument, report: Report) -> None:
         for index, entry in document.entries.items():
             if entry.has("at") and not is_timestamp(entry.at_):
                 report(entry.at("at"), _NO_TIME.format(index + 1, shown(entry.at_)))
-
-    def _history_line_invalid(self, document: HistoryDocument, report: Report) -> None:
         for line in document.reader.lines:
             if line.is_blank:
                 continue
-            slips = [p for p in line.document.problems if p.name != "json-duplicate-key"]
-            if slips:
-                problem = in_line(slips[0].message, line.index)
+            problems = [p for p in line.document.problems if p.name != "json-duplicate-key"]
+            if problems:
+                problem = in_line(problems[0].message, line.index)
                 report(f"/{line.index}", f"line {line.index + 1} is not valid JSON: {problem}")
             elif type(line.value) is not dict:
                 report(f"/{line.index}", f"line {line.index + 1} must be an object, not {type_name(line.value)}")
+        self._history_blank_line(document, report)
 
     def _history_blank_line(self, document: HistoryDocument, report: Report) -> None:
         text = document.text
@@ -364,16 +314,16 @@ class HistoryLineInvalid(ShapeRule):
             )
 
     def examples(self) -> Iterator[Example]:
-        yield Example(samples.history(samples.request(at=...)), samples.history(), path=samples.HISTORY)
-        yield Example("changes: x\n", samples.history(), path=samples.HISTORY)
-        yield Example("[]\n", samples.history(), path=samples.HISTORY)
+        yield self.example(samples.history(samples.request(at=...)), samples.history())
+        yield self.example("changes: x\n", samples.history())
+        yield self.example("[]\n", samples.history())
         bad = samples.history(samples.request(decision_id="UD-1"))
-        yield Example(bad, samples.history(), path=samples.HISTORY)
-        yield Example(samples.history(samples.request("approved")), samples.history(), path=samples.HISTORY)
+        yield self.example(bad, samples.history())
+        yield self.example(samples.history(samples.request("approved")), samples.history())
         first = samples.history(samples.request(at="2026-03-01T09:00:00Z"))
         second = samples.history(samples.request("changes-requested: b"))
-        yield Example(f"{first}\n{second}", first + second, first + second, path=samples.HISTORY)
-        yield Example(first.rstrip("\n"), first, first, path=samples.HISTORY)
+        yield self.example(f"{first}\n{second}", first + second, first + second)
+        yield self.example(first.rstrip("\n"), first, first)
 
 
 class HistoryOrder(TeamRule):
@@ -383,12 +333,9 @@ class HistoryOrder(TeamRule):
     origin = DECIDED
     summary = "Lines of the history are not in the order of their times, or are repeated."
     why = "Lines are only appended; an older line was inserted later, or the line before it was changed."
+    example_path = samples.HISTORY
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:
-        self._history_time_order(document, report)
-        self._history_repeated(document, report)
-
-    def _history_time_order(self, document: HistoryDocument, report: Report) -> None:
         last: tuple[int, Moment] | None = None
         for index, entry in document.entries.items():
             at = moment(entry.at_)
@@ -397,8 +344,6 @@ class HistoryOrder(TeamRule):
             if last is not None and at < last[1]:
                 report(f"/{index}/at", f"line {index + 1} is older than line {last[0] + 1}")
             last = index, at
-
-    def _history_repeated(self, document: HistoryDocument, report: Report) -> None:
         seen: dict[tuple[str, str], int] = {}
         for index, entry in document.entries.items():
             is_complete = entry.has("at") and entry.has("answer")
@@ -407,9 +352,9 @@ class HistoryOrder(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         early, late = samples.request(at="2026-03-01T09:00:00Z"), samples.request(at="2026-03-01T10:00:00Z")
-        yield Example(samples.history(late, early), samples.history(early, late), path=samples.HISTORY)
+        yield self.example(samples.history(late, early), samples.history(early, late))
         line = samples.history()
-        yield Example(line + line, line, path=samples.HISTORY)
+        yield self.example(line + line, line)
 
 
 class HistoryRewritten(TeamRule):
@@ -419,6 +364,7 @@ class HistoryRewritten(TeamRule):
     origin = FIXED
     summary = "The history does not start with the content of its earlier version."
     why = "The file is append-only: recorded lines must stay as they are, byte for byte."
+    example_path = samples.HISTORY
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:
         earlier = _earlier(document)
@@ -432,17 +378,16 @@ class HistoryRewritten(TeamRule):
     def examples(self) -> Iterator[Example]:
         first = samples.request("changes-requested: a", "2026-03-01T09:00:00Z")
         second = samples.request("changes-requested: b", "2026-03-01T10:00:00Z")
-        yield Example(
+        yield self.example(
             samples.history(second),
             samples.history(first, second),
-            path=samples.HISTORY,
             files={f"earlier/{_NAME}": samples.history(first)},
             options={"team-history-baseline": f"earlier/{_NAME}"},
         )
 
 
 def _earlier(document: Document) -> str | None:
-    """The earlier version that the options name: a file, or a folder that holds it."""
+    """Return the earlier version that the options name: a file, or a folder that holds it."""
     baseline = document.options.history_baseline
     if baseline is None:
         return None

@@ -24,26 +24,9 @@ from workrail_lint.systems.team.rules.base import (
     TeamRule,
 )
 from workrail_lint.systems.team.rules.shapes import ShapeRule, shape_problem
-from workrail_lint.systems.team.state_machine import (
-    LIMITS,
-    TERMINAL_STATES,
-    USER_STATES,
-    agents_of,
-    is_correction,
-)
-from workrail_lint.systems.team.vocabulary import (
-    KNOWN_TOOLS,
-    SESSIONS_FOLDER,
-    AgentName,
-    WorkflowState,
-    is_text,
-)
-from workrail_lint.systems.team.wording import (
-    listed,
-    shown,
-    suggestion,
-    type_name,
-)
+from workrail_lint.systems.team.state_machine import LIMITS, TERMINAL_STATES, USER_STATES, agents_of, is_correction
+from workrail_lint.systems.team.vocabulary import KNOWN_TOOLS, SESSIONS_FOLDER, AgentName, WorkflowState, is_text
+from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
 
 A = AgentName
 # What the Orchestrator is given in the place of a task: the request of the user.
@@ -77,13 +60,17 @@ class InputInvalid(ShapeRule):
     fix = "Move `lean` to the top level of the input."
     fix_safety = "safe"
     kind = TeamKind.INPUT
+    example_path = samples.exchange("Coder")
 
     def describe(self, violation: Violation, document: Document) -> Description | None:
         return shape_problem(violation, document) if is_of_input(violation, document) else None
 
     def check_input(self, document: InputDocument, report: Report) -> None:
         self._lean_flag_place(document, report)
-        self._tool_unknown(document, report)
+        for index, tool in numbered(document.model.tools_available):
+            if is_text(tool) and tool not in KNOWN_TOOLS:
+                message = f"unknown tool {shown(tool)}; known tools are {listed(KNOWN_TOOLS)}"
+                report(f"/tools_available/{index}", message, severity=Severity.WARNING)
         if document.agent is A.ORCHESTRATOR:
             _report_request(document.value, report)
         elif document.agent is A.RESEARCHER and "research_question" not in document.model:
@@ -95,22 +82,11 @@ class InputInvalid(ShapeRule):
         if "lean" in task:
             moved = [] if "lean" in value else [Insert("", "lean", None, task.raw["lean"])]
             fix = safe("move it to the top level", Remove("/task/lean"), *moved)
-            report(
-                "/task/lean",
-                "/task/lean belongs at the top level of the input",
-                fix=fix,
-                on_name=True,
-                severity=Severity.WARNING,
-            )
+            message = "/task/lean belongs at the top level of the input"
+            report("/task/lean", message, fix=fix, on_name=True, severity=Severity.WARNING)
         elif value.lean is True and document.agent not in (None, A.SPEC_AGENT):
             who = document.agent.value if document.agent else ""
             report("/lean", f"/lean is for SpecAgent, not for {who}", on_name=True, severity=Severity.WARNING)
-
-    def _tool_unknown(self, document: InputDocument, report: Report) -> None:
-        for index, tool in numbered(document.model.tools_available):
-            if is_text(tool) and tool not in KNOWN_TOOLS:
-                message = f"unknown tool {shown(tool)}; known tools are {listed(KNOWN_TOOLS)}"
-                report(f"/tools_available/{index}", message, severity=Severity.WARNING)
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         report_blanks(dispatch.task, ("non_goals", "constraints", "context_files"), report)
@@ -120,18 +96,14 @@ class InputInvalid(ShapeRule):
             report(at, f"{at} contains {listed(map(shown, flags))}; 'none' can't be combined with other flags")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(samples.agent_input(repo_state=...), samples.agent_input(), path=samples.exchange("Coder"))
-        yield Example(
-            samples.agent_input(project_type="desktop"), samples.agent_input(), path=samples.exchange("Coder")
-        )
-        yield Example(samples.agent_input(samples.given("1")), samples.agent_input(), path=samples.exchange("Coder"))
+        yield self.example(samples.agent_input(repo_state=...), samples.agent_input())
+        yield self.example(samples.agent_input(project_type="desktop"), samples.agent_input())
+        yield self.example(samples.agent_input(samples.given("1")), samples.agent_input())
         good = samples.agent_input(samples.given("meta", []), lean=True)
         bad = samples.agent_input(samples.given("meta", [], lean=True))
         yield Example(bad, good, good, path=samples.exchange("SpecAgent", "meta"))
-        yield Example(samples.agent_input(lean=True), samples.agent_input(), path=samples.exchange("Coder"))
-        yield Example(
-            samples.agent_input(tools_available=["browser"]), samples.agent_input(), path=samples.exchange("Coder")
-        )
+        yield self.example(samples.agent_input(lean=True), samples.agent_input())
+        yield self.example(samples.agent_input(tools_available=["browser"]), samples.agent_input())
 
 
 def _report_request(value: dict[str, Any], report: Report) -> None:
@@ -157,38 +129,24 @@ class ChangedFilesList(TeamRule):
     why = "A review covers what it is shown; with an empty list the Reviewer must discover the changes itself."
     fix = "Remove the list."
     fix_safety = "safe"
+    example_path = samples.exchange("Reviewer")
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        self._changed_files_missing(dispatch, document, report)
-        self._changed_files_unexpected(dispatch, document, report)
-
-    def _changed_files_missing(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        if dispatch.agent is not A.REVIEWER:
-            return
-        if "session_changed_files" not in dispatch.task:
-            report(dispatch.at(), "session_changed_files is missing; the Reviewer needs it")
-        elif dispatch.task.raw["session_changed_files"] == []:
-            message = "session_changed_files of the Reviewer is empty: reviewer must discover changes itself"
-            report(dispatch.at("session_changed_files"), message, severity=Severity.WARNING)
-
-    def _changed_files_unexpected(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        if dispatch.agent not in (None, A.REVIEWER) and dispatch.task.session_changed_files:
-            at = dispatch.at("session_changed_files")
-            who = dispatch.agent.value if dispatch.agent else ""
-            report(
-                at,
-                f"session_changed_files is for the Reviewer, not for {who}",
-                fix=safe("remove it", Remove(at)),
-                on_name=True,
-                severity=Severity.WARNING,
-            )
+        at, agent = dispatch.at("session_changed_files"), dispatch.agent
+        if agent is A.REVIEWER:
+            if "session_changed_files" not in dispatch.task:
+                report(dispatch.at(), "session_changed_files is missing; the Reviewer needs it")
+            elif dispatch.task.raw["session_changed_files"] == []:
+                message = "session_changed_files of the Reviewer is empty: reviewer must discover changes itself"
+                report(at, message, severity=Severity.WARNING)
+        elif agent is not None and dispatch.task.session_changed_files:
+            message = f"session_changed_files is for the Reviewer, not for {agent.value}"
+            report(at, message, fix=safe("remove it", Remove(at)), on_name=True, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_input(samples.given(session_changed_files=_REVIEWED))
-        yield Example(samples.agent_input(), good, path=samples.exchange("Reviewer"))
-        yield Example(
-            samples.agent_input(samples.given(session_changed_files=[])), good, path=samples.exchange("Reviewer")
-        )
+        yield self.example(samples.agent_input(), good)
+        yield self.example(samples.agent_input(samples.given(session_changed_files=[])), good)
         files = samples.context("spec.md", "acceptance.json", "architecture.md")
         good = samples.agent_input(samples.given("meta", files))
         changed = [{"path": "a.py", "change_type": "added"}]
@@ -209,52 +167,29 @@ class ChangedFileEntry(TeamRule):
     why = "The review can't distinguish moved content from new content, or reviews the notes of the session."
     fix = "Remove `old_path`."
     fix_safety = "safe"
+    example_path = samples.exchange("Reviewer")
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        self._rename_without_old_path(dispatch, document, report)
-        self._old_path_without_rename(dispatch, document, report)
-        self._changed_path_in_session(dispatch, document, report)
-
-    def _rename_without_old_path(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         for change in dispatch.task.session_changed_files:
             if change.change_type == "renamed" and not is_text(change.old_path):
                 report(change.pointer, f"{shown(change.path)} is renamed, but has no old_path")
-
-    def _old_path_without_rename(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        for change in dispatch.task.session_changed_files:
             if "old_path" in change and change.change_type != "renamed":
                 at = change.at("old_path")
                 message = f"{shown(change.path)} is {shown(change.change_type)}, but has an old_path"
                 report(at, message, fix=safe("remove it", Remove(at)), on_name=True, severity=Severity.WARNING)
-
-    def _changed_path_in_session(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
-        for change in dispatch.task.session_changed_files:
-            path = change.path
-            if path.removeprefix("./").startswith(f"{SESSIONS_FOLDER}/"):
-                report(
-                    change.at("path"),
-                    f"{shown(path)} is a session file, not a product file; remove it from the list",
-                    severity=Severity.WARNING,
-                )
+            if change.path.removeprefix("./").startswith(f"{SESSIONS_FOLDER}/"):
+                message = f"{shown(change.path)} is a session file, not a product file; remove it from the list"
+                report(change.at("path"), message, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
-        bad = [{"path": "b.py", "change_type": "renamed"}]
-        good = [{"path": "b.py", "change_type": "renamed", "old_path": "a.py"}]
-        yield Example(
-            samples.agent_input(samples.given(session_changed_files=bad)),
-            samples.agent_input(samples.given(session_changed_files=good)),
-            path=samples.exchange("Reviewer"),
-        )
-        bad = [{"path": "a.py", "old_path": "b.py", "change_type": "modified"}]
-        whole = samples.agent_input(samples.given(session_changed_files=[{"path": "a.py", "change_type": "modified"}]))
-        wrong = samples.agent_input(samples.given(session_changed_files=bad))
-        yield Example(wrong, whole, whole, path=samples.exchange("Reviewer"))
-        bad = [{"path": f"{samples.FOLDER}/spec.md", "change_type": "added"}]
-        yield Example(
-            samples.agent_input(samples.given(session_changed_files=bad)),
-            samples.agent_input(samples.given(session_changed_files=_REVIEWED)),
-            path=samples.exchange("Reviewer"),
-        )
+        def changed(path: str, kind: str, **members: str) -> dict[str, Any]:
+            change = {"path": path, **members, "change_type": kind}
+            return samples.agent_input(samples.given(session_changed_files=[change]))
+
+        yield self.example(changed("b.py", "renamed"), changed("b.py", "renamed", old_path="a.py"))
+        good = changed("a.py", "modified")
+        yield self.example(changed("a.py", "modified", old_path="b.py"), good, good)
+        yield self.example(changed(f"{samples.FOLDER}/spec.md", "added"), changed("src/login.js", "modified"))
 
 
 def _state(document: PlanDocument) -> WorkflowState | None:
@@ -276,6 +211,7 @@ class DispatchPlanInvalid(ShapeRule):
         "the wrong thing."
     )
     kind = TeamKind.PLAN
+    example_path = samples.PLAN
 
     def describe(self, violation: Violation, document: Document) -> Description | None:
         if violation.pointer.startswith("/blockers/"):
@@ -292,23 +228,17 @@ class DispatchPlanInvalid(ShapeRule):
         return None if is_of_input(violation, document) else super().describe(violation, document)
 
     def check_dispatch_plan(self, document: PlanDocument, report: Report) -> None:
-        self._plan_field_missing(document, report)
-        self._plan_dispatch_count(document, report)
-        self._plan_dispatch_in_user_state(document, report)
-        self._plan_agent_invalid(document, report)
-        self._plan_terminal(document, report)
-
-    def _plan_field_missing(self, document: PlanDocument, report: Report) -> None:
         for index, blocker in numbered(document.model.blockers):
             if isinstance(blocker, str) and not is_text(blocker):
                 report(f"/blockers/{index}", _NO_BLOCKER.format(index))
-
-    def _plan_dispatch_count(self, document: PlanDocument, report: Report) -> None:
         count = len(document.value["dispatch"]) if document.model.has("dispatch") else 0
         if count > LIMITS.parallel_dispatches:
             report("/dispatch", f"the plan dispatches {count} agents; at most {LIMITS.parallel_dispatches} are allowed")
         elif count == LIMITS.parallel_dispatches:
             report("/dispatch", f"the plan dispatches {count} agents at once; one is usual", severity=Severity.INFO)
+        self._plan_dispatch_in_user_state(document, report)
+        self._plan_agent_invalid(document, report)
+        self._plan_terminal(document, report)
 
     def _plan_dispatch_in_user_state(self, document: PlanDocument, report: Report) -> None:
         state = _state(document)
@@ -341,23 +271,16 @@ class DispatchPlanInvalid(ShapeRule):
 
     def examples(self) -> Iterator[Example]:
         good = samples.dispatch_plan("PLAN", "Planner")
-        yield Example(samples.dispatch_plan("PLAN", "Planner", why=...), good, path=samples.PLAN)
+        yield self.example(samples.dispatch_plan("PLAN", "Planner", why=...), good)
         good = samples.dispatch_plan("IMPLEMENT_LOOP", "Coder")
-        yield Example(samples.dispatch_plan("IMPLEMENT_LOOP", "Coder", "QA", "Security"), good, path=samples.PLAN)
-        yield Example(samples.dispatch_plan("IMPLEMENT_LOOP", "QA", "Security"), good, path=samples.PLAN)
-        yield Example(
-            samples.dispatch_plan("REVIEW_STRATEGY", "QA"), samples.dispatch_plan("REVIEW_STRATEGY"), path=samples.PLAN
+        yield self.example(samples.dispatch_plan("IMPLEMENT_LOOP", "Coder", "QA", "Security"), good)
+        yield self.example(samples.dispatch_plan("IMPLEMENT_LOOP", "QA", "Security"), good)
+        yield self.example(samples.dispatch_plan("REVIEW_STRATEGY", "QA"), samples.dispatch_plan("REVIEW_STRATEGY"))
+        yield self.example(
+            samples.dispatch_plan("APPROVE_DESIGN", "Coder"), samples.dispatch_plan("APPROVE_DESIGN", "Architect")
         )
-        yield Example(
-            samples.dispatch_plan("APPROVE_DESIGN", "Coder"),
-            samples.dispatch_plan("APPROVE_DESIGN", "Architect"),
-            path=samples.PLAN,
-        )
-        yield Example(
-            samples.dispatch_plan("PLAN", "Coder"), samples.dispatch_plan("PLAN", "Planner"), path=samples.PLAN
-        )
-        yield Example(
+        yield self.example(samples.dispatch_plan("PLAN", "Coder"), samples.dispatch_plan("PLAN", "Planner"))
+        yield self.example(
             samples.dispatch_plan("BLOCKED"),
             samples.dispatch_plan("BLOCKED", blockers=[{"blocker": "subagent_failure", "detail": "Coder timed out"}]),
-            path=samples.PLAN,
         )

@@ -8,14 +8,7 @@ from collections.abc import Iterator
 from workrail_lint.base.files import CACHE_FOLDER
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.documents import (
-    ARTIFACTS,
-    KEEPERS,
-    SIDE_FOLDERS,
-    SIDE_NAMES,
-    TeamKind,
-    kind_by_name,
-)
+from workrail_lint.systems.team.documents import ARTIFACTS, KEEPERS, SIDE_FOLDERS, SIDE_NAMES, TeamKind, kind_by_name
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, PRACTICE, Document, Report, TeamRule
 from workrail_lint.systems.team.sections import (
@@ -28,9 +21,7 @@ from workrail_lint.systems.team.sections import (
     Sections,
 )
 from workrail_lint.systems.team.unit import Unit
-from workrail_lint.systems.team.vocabulary import (
-    Mode,
-)
+from workrail_lint.systems.team.vocabulary import Mode
 from workrail_lint.systems.team.wording import listed, shown
 
 K = TeamKind
@@ -44,7 +35,7 @@ def _missing(document: Document, sections: Sections) -> list[Section]:
 
 
 def _titles(section: Section, sections: Sections) -> str:
-    """The headings that open a section."""
+    """Return the headings that open a section."""
     return listed([alias.strip("/") for alias in sections.aliases(section)], "or")
 
 
@@ -89,6 +80,7 @@ class SectionEmpty(TeamRule):
     origin = DECIDED
     summary = "A required section has a heading but no content."
     why = "The outline looks complete, but the next agent finds nothing in the section."
+    example_path = samples.SPEC
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is K.ARCHITECTURE and document.mode is not Mode.FULL:
@@ -100,7 +92,7 @@ class SectionEmpty(TeamRule):
                 report(f"#{title}", f"the section {shown(title)} is empty")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(samples.spec(goals=""), samples.spec(), path=samples.SPEC)
+        yield self.example(samples.spec(goals=""), samples.spec())
 
 
 class AdvisedSection(TeamRule):
@@ -110,11 +102,14 @@ class AdvisedSection(TeamRule):
     origin = PRACTICE
     summary = "A document lacks a recommended section or topic, or lists too few or too many items."
     why = "What a document leaves open, such as edge cases or error handling, every agent decides differently."
+    example_path = samples.SPEC
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         self._advised_section_missing(document, sections, report)
         self._report_section_missing(document, sections, report)
-        self._side_section_missing(document, sections, report)
+        if document.kind in (K.ADR, K.RESEARCH):
+            for section in _missing(document, sections):
+                report(f"#{section.name}", f"the section '{section.name}' is missing")
         self._spec_item_count(document, sections, report)
 
     def _advised_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
@@ -135,11 +130,6 @@ class AdvisedSection(TeamRule):
             message = f"the topic '{section.name}' is missing; use the heading {_titles(section, sections)}"
             report(f"#{section.name}", message)
 
-    def _side_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
-        if document.kind in (K.ADR, K.RESEARCH):
-            for section in _missing(document, sections):
-                report(f"#{section.name}", f"the section '{section.name}' is missing")
-
     def _spec_item_count(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.SPEC:
             return
@@ -155,7 +145,7 @@ class AdvisedSection(TeamRule):
                     )
 
     def examples(self) -> Iterator[Example]:
-        yield Example(samples.spec("Edge cases"), samples.spec(), path=samples.SPEC)
+        yield self.example(samples.spec("Edge cases"), samples.spec())
         yield Example(samples.report("Known issues"), samples.report(), path=samples.REPORT)
         names = ("Context", "Decision", "Alternatives", "Notes", "Consequences")
         yield Example(
@@ -163,13 +153,11 @@ class AdvisedSection(TeamRule):
             samples.document(*names, title="Use sessions"),
             path=f"{samples.FOLDER}/adr/ADR-001.md",
         )
-        yield Example(
-            samples.spec(user="- As a user I log in.\n- As a user I log out."), samples.spec(), path=samples.SPEC
-        )
+        yield self.example(samples.spec(user="- As a user I log in.\n- As a user I log out."), samples.spec())
 
 
 def _is_known(file: str) -> bool:
-    """An artifact in its place, anything in a side folder, or a recorded exchange anywhere."""
+    """Return whether a file is an artifact in its place, in a side folder, or a recorded exchange."""
     folder, _, name = file.rpartition("/")
     if name in KEEPERS or file.startswith(f"{CACHE_FOLDER}/") or file.partition("/")[0] in SIDE_FOLDERS:
         return True
@@ -205,7 +193,7 @@ class SessionFileName(TeamRule):
         self._stray_file(unit, report)
 
     def _side_file_name(self, unit: Unit, report: Report) -> None:
-        """Files in subfolders, and files that are not Markdown, have no document kind and match no pattern."""
+        """Report files that have no document kind: those in deeper folders, and those that are not Markdown."""
         for file in sorted(unit.files):
             folder, _, name = file.partition("/")
             if folder not in SIDE_FOLDERS or os.path.basename(file) in KEEPERS:
@@ -238,10 +226,7 @@ class SessionFileName(TeamRule):
     def examples(self) -> Iterator[Example]:
         text = samples.document("Context", "Decision", "Alternatives", "Consequences", "Notes", title="Use sessions")
         yield Example(
-            text,
-            text,
-            path=f"{samples.FOLDER}/adr/first.md",
-            options={"good_path": f"{samples.FOLDER}/adr/ADR-001.md"},
+            text, text, path=f"{samples.FOLDER}/adr/first.md", options={"good_path": f"{samples.FOLDER}/adr/ADR-001.md"}
         )
         yield Example(
             "Call the customer.\n",

@@ -13,10 +13,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity, safe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.documents import TeamKind
-from workrail_lint.systems.team.roles import (
-    ROLES,
-    known_artifacts,
-)
+from workrail_lint.systems.team.roles import ROLES, known_artifacts
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, OutputDocument, Report, TeamRule
 from workrail_lint.systems.team.rules.inputs import report_blanks
@@ -32,14 +29,8 @@ from workrail_lint.systems.team.vocabulary import (
 )
 from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
 
+# What is wrong with an artifact: pointers below it, and messages.
 Problems = Iterator[tuple[str, str]]
-
-
-def type_problems(name: str, value: Any) -> Problems:
-    """Pointer below the artifact and message, for everything in it that has the wrong type or shape."""
-    check = _CHECKS.get(name)
-    if check is not None:
-        yield from check(name, value)
 
 
 def _texts(name: str, value: Any) -> Problems:
@@ -99,12 +90,13 @@ class OutputNotJsonOnly(TeamRule):
     why = "A program reads the reply; prose or a code fence around the object counts as a failed dispatch."
     fix = "Keep the object and remove the rest, if there is exactly one object."
     fix_safety = "safe"
+    example_path = samples.exchange("Coder", side="output")
 
     def examples(self) -> Iterator[Example]:
         text = json.dumps(samples.agent_output(artifacts=samples.coded()), indent=2)
         good = text + "\n"
-        yield Example(f"```json\n{text}\n```\n", good, text, path=samples.exchange("Coder", side="output"))
-        yield Example(f"Here you are:\n{text}\n", good, text, path=samples.exchange("Coder", side="output"))
+        yield self.example(f"```json\n{text}\n```\n", good, text)
+        yield self.example(f"Here you are:\n{text}\n", good, text)
 
 
 class OutputInvalid(ShapeRule):
@@ -117,102 +109,62 @@ class OutputInvalid(ShapeRule):
     fix = "Replace `same` with the task, a role file with its agent, and a single string with a list."
     fix_safety = "safe"
     kind = TeamKind.OUTPUT
+    example_path = samples.exchange("Coder", side="output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
-        self._team_output_field_missing(document, report)
-        self._output_task_same(document, report)
-        self._output_artifact_type(document, report)
-        self._output_artifact_unknown(document, report)
-        self._research_options(document, report)
-
-    def _team_output_field_missing(self, document: OutputDocument, report: Report) -> None:
         report_blanks(document.model.gates, ("security_concerns",), report)
-
-    def _output_task_same(self, document: OutputDocument, report: Report) -> None:
-        if document.model.next.recommended_task_id != SAME:
-            return
-        at, known = "/next/recommended_task_id", document.exchange
-        fix = safe(f"replace with {known.task}", Replace(at, known.task)) if known else None
-        report(
-            at,
-            f"recommended_task_id is 'same'; write {known.task if known else 'the id of the task'} instead",
-            fix=fix,
-            severity=Severity.WARNING,
-        )
-
-    def _output_artifact_type(self, document: OutputDocument, report: Report) -> None:
-        artifacts = document.model.artifacts
+        self._output_task_same(document, report)
+        artifacts, known = document.model.artifacts, known_artifacts(document.agent)
         path = artifacts.design_spec_file
-        if path is not None and session_parts(path) is None and "design_spec_file" in known_artifacts(document.agent):
+        if path is not None and session_parts(path) is None and "design_spec_file" in known:
             report(artifacts.at("design_spec_file"), _NO_SESSION_PATH.format(shown(path)))
         for name, value in artifacts.raw.items():
-            if name in known_artifacts(document.agent):
-                for pointer, message in type_problems(name, value):
-                    message = message if f"'{name}'" in message else f"'{name}': {message}"
-                    report(artifacts.at(name) + pointer, message)
-
-    def _output_artifact_unknown(self, document: OutputDocument, report: Report) -> None:
-        known = known_artifacts(document.agent)
-        artifacts = document.model.artifacts
-        for name in artifacts.raw:
             if name not in known:
-                report(
-                    artifacts.at(name),
-                    f"unknown artifact {shown(name)}; no agent reads it",
-                    on_name=True,
-                    severity=Severity.INFO,
-                )
-
-    def _research_options(self, document: OutputDocument, report: Report) -> None:
+                message = f"unknown artifact {shown(name)}; no agent reads it"
+                report(artifacts.at(name), message, on_name=True, severity=Severity.INFO)
+                continue
+            for pointer, message in _CHECKS[name](name, value) if name in _CHECKS else ():
+                message = message if f"'{name}'" in message else f"'{name}': {message}"
+                report(artifacts.at(name) + pointer, message)
         options = document.model.artifacts.options if document.agent is A.RESEARCHER else ()
         recommended = [option.id or option.index for option in options if option.recommended]
         if len(recommended) > 1:
             names = listed(map(shown, recommended))
             report("/artifacts/options", f"more than one option is recommended: {names}", severity=Severity.WARNING)
 
+    def _output_task_same(self, document: OutputDocument, report: Report) -> None:
+        if document.model.next.recommended_task_id != SAME:
+            return
+        at, known = "/next/recommended_task_id", document.exchange
+        fix = safe(f"replace with {known.task}", Replace(at, known.task)) if known else None
+        message = f"recommended_task_id is 'same'; write {known.task if known else 'the id of the task'} instead"
+        report(at, message, fix=fix, severity=Severity.WARNING)
+
     def examples(self) -> Iterator[Example]:
         good = samples.agent_output(artifacts=samples.coded())
-        yield Example(
-            samples.agent_output(artifacts=samples.coded(), next=...),
-            good,
-            path=samples.exchange("Coder", side="output"),
-        )
-        yield Example(
-            samples.agent_output("DONE", samples.coded()),
-            samples.agent_output("OK", samples.coded()),
-            path=samples.exchange("Coder", side="output"),
-        )
+        yield self.example(samples.agent_output(artifacts=samples.coded(), next=...), good)
+        yield self.example(samples.agent_output("DONE", samples.coded()), samples.agent_output("OK", samples.coded()))
 
         def output(agent: str = "Reviewer", task: str = "meta") -> dict[str, Any]:
             following = {"recommended_agent": agent, "recommended_task_id": task, "reason": "The goal is unclear."}
             return samples.agent_output(artifacts=samples.coded(), next=following)
 
         good = output("SpecAgent")
-        yield Example(output("spec-agent"), good, good, path=samples.exchange("Coder", side="output"))
-        yield Example(output("Tester"), good, path=samples.exchange("Coder", side="output"))
+        yield self.example(output("spec-agent"), good, good)
+        yield self.example(output("Tester"), good)
         good = output(task="T-001")
-        yield Example(output(task="same"), good, good, path=samples.exchange("Coder", side="output"))
+        yield self.example(output(task="same"), good, good)
         good = samples.agent_output(artifacts=samples.coded(notes=["x"]))
         bad = samples.agent_output(artifacts=samples.coded(notes="x"))
-        yield Example(bad, good, good, path=samples.exchange("Coder", side="output"))
-        comment = {
-            "severity": "high",
-            "category": "Logic",
-            "file": "a.js",
-            "line": "1",
-            "message": "m",
-            "suggested_fix": "f",
-        }
-        review = {"review_comments": [{**comment, "severity": "minor"}]}
-        yield Example(
-            samples.agent_output("BLOCKED", {"review_comments": [comment]}),
-            samples.agent_output("BLOCKED", review),
-            path=samples.exchange("Reviewer", side="output"),
+        yield self.example(bad, good, good)
+        bad, good = (
+            samples.agent_output("BLOCKED", {"review_comments": [samples.review_comment(severity)]})
+            for severity in ("high", "minor")
         )
-        yield Example(
+        yield Example(bad, good, path=samples.exchange("Reviewer", side="output"))
+        yield self.example(
             samples.agent_output(artifacts=samples.coded(extras=[])),
             samples.agent_output(artifacts=samples.coded(patch_summary="One form.")),
-            path=samples.exchange("Coder", side="output"),
         )
         option = {"id": "OPT-1", "label": "Sessions", "pros": [], "cons": [], "effort": "low", "recommended": True}
         owed: dict[str, Any] = {"files_to_create_or_update": [], "notes": []}
@@ -230,6 +182,7 @@ class OutputStatusNotForRole(TeamRule):
     origin = FIXED
     summary = "`NEEDS_INFO` does not come from Researcher, or `NEEDS_DECISION` does not come from Security."
     why = "Each of the two opens a question to the user that only this role may ask; other roles report `BLOCKED`."
+    example_path = samples.exchange("Coder", side="output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         status, agent = document.model.status, document.agent
@@ -239,10 +192,8 @@ class OutputStatusNotForRole(TeamRule):
                 report("/status", f"{who} can't report {special.value}; only {owner.value} can")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.agent_output("NEEDS_INFO", samples.coded()),
-            samples.agent_output("BLOCKED", samples.coded()),
-            path=samples.exchange("Coder", side="output"),
+        yield self.example(
+            samples.agent_output("NEEDS_INFO", samples.coded()), samples.agent_output("BLOCKED", samples.coded())
         )
 
 
@@ -253,6 +204,7 @@ class OutputSummaryLength(TeamRule):
     origin = FIXED
     summary = f"The summary has more than {_SENTENCES} sentences, or more than {_DESIGN_LINES} lines from the Designer."
     why = "The summary goes to every later agent and to the user; details belong in the artifacts."
+    example_path = samples.exchange("Coder", side="output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         summary = document.model.summary
@@ -266,12 +218,11 @@ class OutputSummaryLength(TeamRule):
             report("/summary", f"the summary has {count} sentences; write at most {_SENTENCES}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             samples.agent_output(artifacts=samples.coded(), summary="One. Two. Three. Four. Five."),
             samples.agent_output(
                 artifacts=samples.coded(), summary="Version 1.2 is in app.js, e.g. the form. It works."
             ),
-            path=samples.exchange("Coder", side="output"),
         )
 
 
@@ -293,6 +244,7 @@ class OutputArtifactMissing(TeamRule):
     origin = FIXED
     summary = "An agent reports `OK` without an artifact that its role must deliver."
     why = "The next agent receives only what is listed; work that is not listed counts as not done."
+    example_path = samples.exchange("Coder", side="output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         output = document.model
@@ -303,10 +255,9 @@ class OutputArtifactMissing(TeamRule):
                 report("/artifacts", f"{document.agent.value} reports OK, but delivers no {name}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             samples.agent_output(artifacts=samples.coded(files_changed=...)),
             samples.agent_output(artifacts=samples.coded()),
-            path=samples.exchange("Coder", side="output"),
         )
 
 
@@ -320,6 +271,7 @@ class BlockedWithoutDetail(TeamRule):
     origin = FIXED
     summary = "An agent reports `BLOCKED` or `FAIL`, but no notes, findings, review comments or manual steps."
     why = "A problem without a description can't be repaired."
+    example_path = samples.exchange("Coder", side="output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         status, artifacts = document.model.status, document.model.artifacts
@@ -329,10 +281,9 @@ class BlockedWithoutDetail(TeamRule):
             report(at, f"{who} reports {status} without details; fill in {listed(_DETAILS, 'or')}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             samples.agent_output("BLOCKED", {"notes": []}),
             samples.agent_output("BLOCKED", {"notes": ["spec.md is missing"]}),
-            path=samples.exchange("Coder", side="output"),
         )
 
 
@@ -343,29 +294,21 @@ class GatesContradictStatus(TeamRule):
     origin = DECIDED
     summary = "The gates of an output contradict its status: done but not OK, or a Coder that waives its review."
     why = "The Orchestrator reads both, and one of them is wrong."
+    example_path = samples.exchange("Coder", side="output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
-        self._done_claim_contradiction(document, report)
-        self._coder_skips_review(document, report)
-
-    def _done_claim_contradiction(self, document: OutputDocument, report: Report) -> None:
         status = document.model.status
         if document.model.gates.meets_definition_of_done and status not in (None, "OK"):
             report("/gates/meets_definition_of_done", f"the status is {status}, but meets_definition_of_done is true")
-
-    def _coder_skips_review(self, document: OutputDocument, report: Report) -> None:
         waived = document.model.gates.needs_review is False
         if document.agent is A.CODER and document.model.status == "OK" and waived:
             report("/gates/needs_review", "a Coder that reports OK can't set needs_review to false")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.agent_output("FAIL", gates={"meets_definition_of_done": True}),
-            samples.agent_output("FAIL"),
-            path=samples.exchange("Coder", side="output"),
+        yield self.example(
+            samples.agent_output("FAIL", gates={"meets_definition_of_done": True}), samples.agent_output("FAIL")
         )
-        yield Example(
+        yield self.example(
             samples.agent_output(artifacts=samples.coded(), gates={"needs_review": False}),
             samples.agent_output(artifacts=samples.coded()),
-            path=samples.exchange("Coder", side="output"),
         )

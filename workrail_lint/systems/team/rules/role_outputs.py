@@ -34,7 +34,7 @@ _DESIGN_KEYS = ("design_spec_inline", "design_spec_file")
 
 
 def _comments(document: OutputDocument) -> list[ReviewComment]:
-    """The review comments that are objects."""
+    """Return the review comments that are objects."""
     return [comment for comment in document.model.artifacts.review_comments if not isinstance(comment, str)]
 
 
@@ -133,17 +133,19 @@ class StatusContradictsResults(TeamRule):
         yield Example(samples.agent_output("NEEDS_DECISION", high), samples.agent_output("BLOCKED", high), path=path)
         none: dict[str, Any] = {"findings": [], "notes": []}
         yield Example(samples.agent_output("NEEDS_DECISION", none), samples.agent_output("OK", none), path=path)
-        comment = _comment("major", "Security")
+        comment = samples.review_comment("major", "Security")
         yield Example(
             _reviewed("OK", "Verdict: PASS.", comment),
             _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", comment),
             path=samples.exchange("Reviewer", side="output"),
         )
         path = samples.exchange("Reviewer", side="output")
-        good = _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", _comment("major"))
+        good = _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", samples.review_comment("major"))
         yield Example(_reviewed("OK", "Verdict: NEEDS FIXES."), good, path=path)
         yield Example(
-            _reviewed("OK", "PASS WITH NOTES."), _reviewed("OK", "PASS WITH NOTES.", _comment("nit")), path=path
+            _reviewed("OK", "PASS WITH NOTES."),
+            _reviewed("OK", "PASS WITH NOTES.", samples.review_comment("nit")),
+            path=path,
         )
 
         def output(failed: int) -> dict[str, Any]:
@@ -152,17 +154,6 @@ class StatusContradictsResults(TeamRule):
             return samples.agent_output("OK", {**owed, "test_results": results})
 
         yield Example(output(2), output(0), path=samples.exchange("QA", side="output"))
-
-
-def _comment(severity: str, category: str = "Logic") -> dict[str, Any]:
-    return {
-        "severity": severity,
-        "category": category,
-        "file": "src/login.js",
-        "line": "12",
-        "message": "The error is swallowed.",
-        "suggested_fix": "Show it.",
-    }
 
 
 def _reviewed(status: str, summary: str, *comments: dict[str, Any]) -> dict[str, Any]:
@@ -221,6 +212,7 @@ class DesignSpecDelivery(TeamRule):
     origin = FIXED
     summary = f"A Designer delivers no design spec, or an inline spec of more than {_LINES} lines."
     why = "Without a spec there is nothing to build from; a long spec belongs in a file that other agents can read."
+    example_path = samples.exchange("Designer", "meta", "output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         if document.agent is not A.DESIGNER or document.model.status != "OK":
@@ -243,11 +235,7 @@ class DesignSpecDelivery(TeamRule):
     def examples(self) -> Iterator[Example]:
         none: dict[str, Any] = {"design_spec_inline": None, "design_spec_file": None, "notes": []}
         file = {**none, "design_spec_file": f"{samples.FOLDER}/design-specs/design-spec-form.md"}
-        yield Example(
-            samples.agent_output("OK", none),
-            samples.agent_output("OK", file),
-            path=samples.exchange("Designer", "meta", "output"),
-        )
+        yield self.example(samples.agent_output("OK", none), samples.agent_output("OK", file))
 
 
 class WriteOutsideRole(TeamRule):
@@ -257,6 +245,7 @@ class WriteOutsideRole(TeamRule):
     origin = FIXED
     summary = "An agent wrote a file outside its role, in an older session, or outside the repository."
     why = "Separate roles keep agents from reviewing their own work; older sessions are a record that must not change."
+    example_path = samples.exchange("Designer", "meta", "output")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         agent = document.agent
@@ -284,4 +273,4 @@ class WriteOutsideRole(TeamRule):
 
         good = output(f"{samples.FOLDER}/design-specs/design-spec-form.md")
         for bad in ("src/ui.css", "../../etc/passwd", ".agents-work/2025-12-01_old-work/spec.md"):
-            yield Example(output(bad), good, path=samples.exchange("Designer", "meta", "output"))
+            yield self.example(output(bad), good)

@@ -17,12 +17,12 @@ HISTORY = f"{FOLDER}/approve-design-history.jsonl"
 
 
 def without(members: dict[str, Any]) -> dict[str, Any]:
-    """An object without the members that are set to `...`."""
+    """Return an object without the members that are set to `...`."""
     return {name: value for name, value in members.items() if value is not ...}
 
 
 def status(state: str = "DESIGN", *decisions: dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A status.json in a state; a member set to `...` is left out."""
+    """Return a status.json in a state; a member set to `...` is left out."""
     return without(
         {
             "current_state": state,
@@ -38,7 +38,7 @@ def status(state: str = "DESIGN", *decisions: dict[str, Any], **members: Any) ->
 
 
 def decision(ident: str = "UD-1", answer: Any = "Yes", **members: Any) -> dict[str, Any]:
-    """An answered decision; one without an answer is pending."""
+    """Return an answered decision; one without an answer is pending."""
     contexts = {"UD-APPROVE-DESIGN": "APPROVE_DESIGN", "UD-REVIEW-STRATEGY": "REVIEW_STRATEGY"}
     return without(
         {
@@ -64,12 +64,12 @@ def strategy(answer: str = "per-batch") -> dict[str, Any]:
 
 
 def implementing(**members: Any) -> dict[str, Any]:
-    """A status.json in IMPLEMENT_LOOP with both gates passed."""
+    """Return a status.json in IMPLEMENT_LOOP with both gates passed."""
     return status("IMPLEMENT_LOOP", approved(), strategy(), **members)
 
 
 def correction(state: str, **members: Any) -> dict[str, Any]:
-    """The gate tracking of a correction."""
+    """Return the gate tracking of a correction."""
     dispatched = {"agent": "Architect", "task_id": "meta", "at": "2026-03-01T11:00:00Z"}
     with_dispatch = {"last_correction_dispatch": dispatched} if state in ("dispatched", "completed") else {}
     return {"APPROVE_DESIGN": without({"correction_status": state, **with_dispatch, **members})}
@@ -96,7 +96,7 @@ def task(ident: str = "T-001", **members: Any) -> dict[str, Any]:
 
 
 def tasks(*items: dict[str, Any], project: Any = None) -> str:
-    """A tasks.yaml, in block style down to the members of its tasks."""
+    """Return a tasks.yaml, in block style down to the members of its tasks."""
     head = project if project is not None else {"name": "Login", "definition_of_done": ["All checks pass"]}
     lines = ["project:", *_members(head, 2)] if isinstance(head, dict) else [f"project: {_scalar(head)}"]
     lines.append("tasks:")
@@ -129,7 +129,9 @@ def acceptance(*criteria: dict[str, Any]) -> dict[str, Any]:
 
 
 def document(*sections: str, title: str = "Add a login form", **texts: str) -> str:
-    """A Markdown document with one line in each section; `texts` replace the line of a section, by its first word."""
+    """Return a Markdown document with one line in each section; `texts` replace the line of a section, by its first
+    word.
+    """
     parts = [f"# {title}\n"] if title else []
     for section in sections:
         body = texts.get(section.split()[0].lower(), "Something is said here.")
@@ -154,7 +156,7 @@ _CASES = "\n".join(f"- Edge case {n}." for n in range(1, 9))
 
 
 def spec(*left_out: str, **texts: str) -> str:
-    """A spec.md with all sections but some."""
+    """Return a spec.md with all sections but some."""
     given = {"user": _STORIES, "edge": _CASES, "acceptance": "- AC-001: the form asks for name and password.", **texts}
     return document(*(name for name in SPEC_SECTIONS if name not in left_out), **given)
 
@@ -188,14 +190,14 @@ def history(*entries: dict[str, Any]) -> str:
 def request(
     answer: Any = "changes-requested: add a rate limit", at: Any = "2026-03-01T10:05:00Z", **members: Any
 ) -> dict[str, Any]:
-    """A line of the history."""
+    """Return a line of the history."""
     return without(
         {"at": at, "decision_id": "UD-APPROVE-DESIGN", "answer": answer, "state_context": "APPROVE_DESIGN", **members}
     )
 
 
 def exchange(agent: str, task_id: str = "T-001", side: str = "input", folder: str = FOLDER) -> str:
-    """The path of a recorded exchange."""
+    """Return the path of a recorded exchange."""
     return f"{folder}/0007-{agent}-{task_id}.{side}.json"
 
 
@@ -204,7 +206,7 @@ def context(*files: str) -> list[str]:
 
 
 def given(task_id: str = "T-001", files: list[str] | None = None, **members: Any) -> dict[str, Any]:
-    """The task of an input."""
+    """Return the task of an input."""
     return without(
         {
             "id": task_id,
@@ -252,10 +254,21 @@ def agent_output(status: str = "OK", artifacts: dict[str, Any] | None = None, **
 
 
 def coded(**artifacts: Any) -> dict[str, Any]:
-    """The artifacts that a Coder owes."""
+    """Return the artifacts that a Coder owes."""
     return without(
         {"files_changed": ["src/login.js"], "commands_to_run": ["npm test"], "notes": ["Done as planned."], **artifacts}
     )
+
+
+def review_comment(severity: str, category: str = "Logic") -> dict[str, Any]:
+    return {
+        "severity": severity,
+        "category": category,
+        "file": "src/login.js",
+        "line": "12",
+        "message": "The error is swallowed.",
+        "suggested_fix": "Show it.",
+    }
 
 
 def dispatch_plan(state: str = "PLAN", *agents: str, **members: Any) -> dict[str, Any]:
@@ -271,14 +284,14 @@ def agent_path(name: str) -> str:
 
 
 def agent_file(name: str, output: dict[str, Any], *lines: str) -> str:
-    """The instructions of an agent, with the output that it is to return."""
+    """Return the instructions of an agent, with the output that it is to return."""
     front = ["---", f"name: {name}", "description: Does its part.", "---", ""]
     example = ["## Output (JSON)", "", "```json", json.dumps(output, indent=2), "```", ""]
     return "\n".join([*front, "## Mission", "", "Do your part of the work.", "", *lines, *example])
 
 
 def session(changes: dict[str, Any] | None = None, state: str = "IMPLEMENT_LOOP") -> dict[str, Any]:
-    """The files of a full session, for examples about how files fit together; one set to `...` is left out."""
+    """Return the files of a full session, for examples about how files fit together; one set to `...` is left out."""
     return without(
         {
             STATUS: status(state, approved(), strategy()),
@@ -291,7 +304,7 @@ def session(changes: dict[str, Any] | None = None, state: str = "IMPLEMENT_LOOP"
     )
 
 
-def lean_session(changes: dict[str, Any] | None = None, state: str = "INTAKE_LEAN") -> dict[str, Any]:
-    """The files of a lean session."""
-    files = {STATUS: status(state), SPEC: spec(), ACCEPTANCE: acceptance(), TASKS: tasks()}
+def lean_session(changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the files of a lean session."""
+    files = {STATUS: status("INTAKE_LEAN"), SPEC: spec(), ACCEPTANCE: acceptance(), TASKS: tasks()}
     return without({**files, **(changes or {})})

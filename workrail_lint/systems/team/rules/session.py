@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.model.documents import Task
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import (
-    DECIDED,
-    FIXED,
-    Backlog,
-    Dispatch,
-    ExchangeDocument,
-    Report,
-    TeamRule,
-)
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Dispatch, ExchangeDocument, Report, TeamRule
 from workrail_lint.systems.team.session import Session
 from workrail_lint.systems.team.unit import Unit
 from workrail_lint.systems.team.vocabulary import (
@@ -32,7 +25,6 @@ from workrail_lint.systems.team.vocabulary import (
     Mode,
     TaskStatus,
     WorkflowState,
-    is_member,
     is_task_ref,
 )
 from workrail_lint.systems.team.wording import shown
@@ -48,6 +40,7 @@ class SessionNameMismatch(TeamRule):
     origin = FIXED
     summary = "The session folder and `session` in `status.json` have different names."
     why = "Paths are built from one name, and files are looked up under the other."
+    example_path = samples.STATUS
 
     def check_session(self, unit: Unit, report: Report) -> None:
         status = unit.status
@@ -59,10 +52,9 @@ class SessionNameMismatch(TeamRule):
             )
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             samples.status("INTAKE", session="2026-03-02_add-login"),
             samples.status("INTAKE"),
-            path=samples.STATUS,
             files={samples.SPEC: samples.spec(), samples.ACCEPTANCE: samples.acceptance()},
         )
 
@@ -74,6 +66,7 @@ class SessionArtifactMissing(TeamRule):
     origin = FIXED
     summary = "A session lacks a file that its state requires."
     why = "The agents of this state read the file first."
+    example_path = samples.STATUS
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if _STATUS not in unit.files:
@@ -85,10 +78,9 @@ class SessionArtifactMissing(TeamRule):
     def examples(self) -> Iterator[Example]:
         done = samples.status("DONE", samples.approved(), samples.strategy(), last_ci_result="green")
         plan = samples.tasks(samples.task(status="completed"))
-        yield Example(
+        yield self.example(
             done,
             samples.implementing(),
-            path=samples.STATUS,
             files=samples.session({samples.STATUS: ..., samples.TASKS: plan}),
             options={"found_at": samples.FOLDER},
         )
@@ -104,7 +96,9 @@ class RecordWithoutOwner(TeamRule):
 
     def check_session(self, unit: Unit, report: Report) -> None:
         self._retry_task_unknown(unit, report)
-        self._history_orphan(unit, report)
+        if unit.status is not None and _HISTORY in unit.files and _design_answer(unit) is None:
+            message = f"the history records design changes, but status.json has no {APPROVE_DESIGN_ID}"
+            report("", message, path=unit.path(_HISTORY))
 
     def _retry_task_unknown(self, unit: Unit, report: Report) -> None:
         if unit.status is None or unit.tasks is None:
@@ -114,11 +108,6 @@ class RecordWithoutOwner(TeamRule):
             if is_task_ref(name) and name != META and name not in known:
                 at = child("/retry_counts", name)
                 report(at, f"task {name} is not in tasks.yaml", path=unit.path(_STATUS), on_name=True)
-
-    def _history_orphan(self, unit: Unit, report: Report) -> None:
-        if unit.status is not None and _HISTORY in unit.files and _design_answer(unit) is None:
-            message = f"the history records design changes, but status.json has no {APPROVE_DESIGN_ID}"
-            report("", message, path=unit.path(_HISTORY))
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -137,7 +126,7 @@ class RecordWithoutOwner(TeamRule):
 
 
 def _design_answer(unit: Unit) -> tuple[str, str | None] | None:
-    """The place and the answer of the decision about the design."""
+    """Return the place and the answer of the decision about the design."""
     return next(
         ((f"{at}/answer", each.answer) for at, each in unit.decisions if each.decision_id == APPROVE_DESIGN_ID), None
     )
@@ -155,6 +144,7 @@ class HistoryMissing(TeamRule):
     origin = FIXED
     summary = "A change request is not in the history."
     why = "The request must be recorded before the decision is overwritten; otherwise the next answer erases it."
+    example_path = samples.STATUS
 
     def check_session(self, unit: Unit, report: Report) -> None:
         self._history_missing(unit, report)
@@ -183,17 +173,15 @@ class HistoryMissing(TeamRule):
             report(at, message, path=unit.path(_STATUS))
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             _approving("changes-requested: b"),
             _approving("approved", None),
-            path=samples.STATUS,
             files=samples.session({samples.STATUS: ..., samples.TASKS: ...}),
         )
         recorded = samples.history(samples.request("changes-requested: a"))
-        yield Example(
+        yield self.example(
             _approving("changes-requested: b"),
             _approving("changes-requested: a"),
-            path=samples.STATUS,
             files=samples.session({samples.STATUS: ..., samples.TASKS: ..., samples.HISTORY: recorded}),
         )
 
@@ -276,10 +264,14 @@ class StateContradictsWork(TeamRule):
         "A resumed session continues from the state alone: open work is lost, or started work is not reviewed as "
         "agreed."
     )
+    example_path = samples.TASKS
 
     def check_session(self, unit: Unit, report: Report) -> None:
         self._done_with_open_task(unit, report)
-        self._done_with_pending(unit, report)
+        for at, decision in unit.decisions if unit.state == S.DONE else ():
+            if decision.status == "pending":
+                message = f"the session is DONE, but {shown(decision.decision_id)} is pending"
+                report(f"{at}/status", message, path=unit.path(_STATUS))
         self._state_task_inconsistent(unit, report)
         self._fix_state_without_count(unit, report)
 
@@ -292,12 +284,6 @@ class StateContradictsWork(TeamRule):
                 at = f"{task.at}/status"
                 message = f"the session is DONE, but {task.id or 'a task'} is {shown(task.status)}"
                 report(at, message, path=unit.path(_TASKS), severity=level)
-
-    def _done_with_pending(self, unit: Unit, report: Report) -> None:
-        for at, decision in unit.decisions if unit.state == S.DONE else ():
-            if decision.status == "pending":
-                message = f"the session is DONE, but {shown(decision.decision_id)} is pending"
-                report(f"{at}/status", message, path=unit.path(_STATUS))
 
     def _state_task_inconsistent(self, unit: Unit, report: Report) -> None:
         state, integrates = unit.state, unit.is_at_or_past(S.INTEGRATE)
@@ -333,10 +319,9 @@ class StateContradictsWork(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         done = samples.status("DONE", samples.approved(), samples.strategy(), last_ci_result="green")
-        yield Example(
+        yield self.example(
             samples.tasks(samples.task("T-003", status="implemented")),
             samples.tasks(samples.task("T-003", status="completed")),
-            path=samples.TASKS,
             files=samples.session({samples.TASKS: ..., samples.STATUS: done, samples.REPORT: samples.report()}),
         )
         gates = (samples.approved(), samples.strategy())
@@ -349,10 +334,9 @@ class StateContradictsWork(TeamRule):
             files=samples.session(files),
         )
         releasing = samples.status("RELEASE", samples.approved(), samples.strategy(), last_ci_result="green")
-        yield Example(
+        yield self.example(
             samples.tasks(samples.task("T-002", status="in-progress")),
             samples.tasks(samples.task("T-002", status="completed")),
-            path=samples.TASKS,
             files=samples.session({samples.TASKS: ..., samples.STATUS: releasing}),
         )
         gates = (samples.approved(), samples.strategy())
@@ -362,9 +346,8 @@ class StateContradictsWork(TeamRule):
             path=samples.STATUS,
             files=samples.session({samples.STATUS: ...}),
         )
-        yield Example(
+        yield self.example(
             samples.tasks(samples.task(status="in-progress")),
             samples.tasks(),
-            path=samples.TASKS,
             files=samples.session({samples.TASKS: ..., samples.STATUS: samples.status("PLAN", samples.approved())}),
         )

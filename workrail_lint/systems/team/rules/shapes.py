@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from workrail_lint.base.js import json_text
-from workrail_lint.documents.operations import Replace
-from workrail_lint.documents.pointer import decode
+from workrail_lint.base.js import json_text, members_of, objects_of
+from workrail_lint.documents.operations import Rename, Replace
+from workrail_lint.documents.pointer import child, decode
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.yaml_reader import YamlDocument
 from workrail_lint.findings import Fix, Severity, safe
@@ -54,6 +54,8 @@ _FORMS = {
 _SHORT = 6  # a set of so many words is shown as a whole
 _SYNONYMS = {"feature": "feat", "bugfix": "fix", **{agent.file_name: agent.value for agent in AgentName}}
 _HINTS = {
+    "acceptance_criteria": '; write a list such as [{"id": "AC-001", "description": "...", "verify": "npm test"}]',
+    "tasks": "; write a list of tasks, each with id, status, goal and acceptance_checks",
     "depends_on": "; write [] if it depends on nothing",
     "verify": "; write a command, or 'manual: ' and a step",
     "acceptance_checks": '; write a list such as ["cmd: npm test"]',
@@ -83,6 +85,9 @@ def shape_problem(violation: Violation, document: Document) -> Description | Non
     of_owner = f" of {owner}" if owner else ""
     is_item = bool(tokens) and tokens[-1].isdecimal()
     match violation.keyword:
+        case "required" if (other := _only_list(name, document)) is not None:
+            fix = safe(f"rename it to {name}", Rename(child("", other), name))
+            return Description(f"'{name}' is missing; {shown(other)} is not read", fix, pointer=child("", other))
         case "required":
             return Description(f"'{name}' is missing{f' from {owner}' if owner else ''}{_HINTS.get(name, '')}")
         case "additionalProperties":
@@ -120,6 +125,14 @@ def shape_problem(violation: Violation, document: Document) -> Description | Non
     level = Severity.WARNING if violation.shape == "Criterion" and name == "id" else None
     message = f"{shown(value)} is not a valid '{name}'{of_owner}; use {form}"
     return None if form is None else Description(message, severity=level)
+
+
+def _only_list(name: str, document: Document) -> str | None:
+    """Return the member that holds the criteria under another name: the only list of objects."""
+    if name != "acceptance_criteria" or not isinstance(document, AcceptanceDocument):
+        return None
+    others = [key for key, value in members_of(document.value).items() if objects_of(value)]
+    return others[0] if len(others) == 1 else None
 
 
 def _unknown_value(violation: Violation, document: Document, known: Iterable[str], of_owner: str) -> Description:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from workrail_lint.base.closed_sets import is_member, words
+from workrail_lint.base.wording import counted
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity, safe, unsafe
@@ -12,29 +15,17 @@ from workrail_lint.rules.describing import Description
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import (
-    DECIDED,
-    FIXED,
-    Document,
-    Report,
-    StatusDocument,
-    TeamRule,
-)
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, StatusDocument, TeamRule
 from workrail_lint.systems.team.rules.shapes import ShapeRule
-from workrail_lint.systems.team.state_machine import (
-    CORRECTORS,
-    is_at_or_past,
-)
+from workrail_lint.systems.team.state_machine import CORRECTORS, is_at_or_past
 from workrail_lint.systems.team.vocabulary import (
     TASK_STATE_KEYS,
     BlockerSlug,
     WorkflowState,
     is_decision_id,
-    is_member,
     is_session_name,
     is_text,
     moment,
-    words,
 )
 from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
 
@@ -87,6 +78,7 @@ class StatusInvalid(ShapeRule):
     fix = "Add what is empty by default, correct a spelling (unsafe: treat a time without zone as UTC)."
     fix_safety = "safe or unsafe"
     kind = TeamKind.STATUS
+    example_path = samples.STATUS
 
     def describe(self, violation: Violation, document: Document) -> Description | None:
         is_key = violation.pointer.startswith("/retry_counts/")
@@ -97,11 +89,20 @@ class StatusInvalid(ShapeRule):
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         self._status_field_missing(document, report)
-        self._session_name_format(document, report)
-        self._session_slug_length(document, report)
-        self._timestamp_format(document, report)
-        self._timestamp_naive(document, report)
-        self._blocker_slug_unknown(document, report)
+        if document.model.has("session"):
+            _check_session_name(document.model.session, report)
+        for pointer, value in timestamps(document.model):
+            time = moment(value)
+            if time is None:
+                report(pointer, f"{pointer} must be a date-time such as 2026-03-01T10:00:00Z, not {shown(value)}")
+            elif not time.has_zone:
+                fix = unsafe("treat it as UTC", Replace(pointer, f"{value}Z"))
+                message = f"{pointer} is {shown(value)}, which has no time zone"
+                report(pointer, message, fix=fix, severity=Severity.WARNING)
+        blocker = document.model.blocker
+        if blocker is not None and not is_member(blocker, BlockerSlug):
+            message = f"unknown blocker {shown(blocker)}{suggestion(blocker, words(BlockerSlug))}"
+            report("/blocker", message, severity=Severity.INFO)
 
     def _status_field_missing(self, document: StatusDocument, report: Report) -> None:
         status, state, back = document.model, document.model.current_state, document.model.returns_to
@@ -115,158 +116,83 @@ class StatusInvalid(ShapeRule):
                 fix = safe("add an empty list", Insert("", name, None, [])) if name in _LISTS else None
                 report("", f"'{name}' is missing{where}", fix=fix)
 
-    def _session_name_format(self, document: StatusDocument, report: Report) -> None:
-        name = document.model.session
-        if document.model.has("session") and not is_session_name(name):
-            report(
-                "/session",
-                f"{shown(name)} is not a session name; use a date and 2 to 4 words, as in 2026-03-01_add-login",
-            )
-
-    def _session_slug_length(self, document: StatusDocument, report: Report) -> None:
-        name = document.model.session
-        if not is_session_name(name):
-            return
-        count = name[11:].count("-") + 1
-        if not 2 <= count <= 4:
-            report(
-                "/session",
-                f"{shown(name)} has {count} word{'s' * (count != 1)} after the date; use 2 to 4",
-                severity=Severity.WARNING,
-            )
-
-    def _timestamp_format(self, document: StatusDocument, report: Report) -> None:
-        for pointer, value in timestamps(document.model):
-            if moment(value) is None:
-                report(pointer, f"{pointer} must be a date-time such as 2026-03-01T10:00:00Z, not {shown(value)}")
-
-    def _timestamp_naive(self, document: StatusDocument, report: Report) -> None:
-        for pointer, value in timestamps(document.model):
-            time = moment(value)
-            if time is not None and not time.has_zone:
-                fix = unsafe("treat it as UTC", Replace(pointer, f"{value}Z"))
-                report(
-                    pointer, f"{pointer} is {shown(value)}, which has no time zone", fix=fix, severity=Severity.WARNING
-                )
-
-    def _blocker_slug_unknown(self, document: StatusDocument, report: Report) -> None:
-        blocker = document.model.blocker
-        if blocker is not None and not is_member(blocker, BlockerSlug):
-            report(
-                "/blocker",
-                f"unknown blocker {shown(blocker)}{suggestion(blocker, words(BlockerSlug))}",
-                severity=Severity.INFO,
-            )
-
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
-        self._decision_id_format(decision, document, report)
-        self._decision_field_missing(decision, document, report)
-        self._state_context_unknown(decision, document, report)
-
-    def _decision_id_format(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         ident = decision.decision_id
         if decision.has("decision_id") and not is_decision_id(ident):
-            report(
-                decision.at("decision_id"),
-                f"{shown(ident)} is not a valid decision id; use UD-1, UD-APPROVE-DESIGN or UD-REVIEW-STRATEGY",
-            )
-
-    def _decision_field_missing(self, decision: Decision, document: StatusDocument, report: Report) -> None:
+            message = f"{shown(ident)} is not a valid decision id; use UD-1, UD-APPROVE-DESIGN or UD-REVIEW-STRATEGY"
+            report(decision.at("decision_id"), message)
         for name in _MEMBERS:
             if name not in decision:
                 fix = safe("add it as null", Insert(decision.pointer, name, None, None)) if name in _NULLABLE else None
                 report(decision.pointer, f"'{name}' is missing from {decision.label}", fix=fix)
         if decision.has("question") and not is_text(decision.question):
             report(decision.at("question"), f"the question of {decision.label} is blank")
-
-    def _state_context_unknown(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         context = decision.state_context
         # A gate allows exactly one value, which another rule checks.
         if decision.has("state_context") and decision.gate is None and not is_member(context, WorkflowState):
-            report(
-                decision.at("state_context"),
-                f"unknown state {shown(context)}{suggestion(context, words(WorkflowState))}",
-            )
+            message = f"unknown state {shown(context)}{suggestion(context, words(WorkflowState))}"
+            report(decision.at("state_context"), message)
 
     def examples(self) -> Iterator[Example]:
-        yield Example(samples.status(last_update=...), samples.status(), path=samples.STATUS)
-        fixed = samples.status(known_issues=...)
-        yield Example(
-            samples.status(known_issues=...), samples.status(), {**fixed, "known_issues": []}, path=samples.STATUS
-        )
-        uncounted = samples.status(retry_counts=...)
-        yield Example(uncounted, samples.status(), {**uncounted, "retry_counts": {}}, path=samples.STATUS)
-        yield Example(samples.status("IMPLEMENT"), samples.status("IMPLEMENT_LOOP"), path=samples.STATUS)
+        yield self.example(samples.status(last_update=...), samples.status())
+        empty: dict[str, Any] = {"known_issues": [], "retry_counts": {}}
+        for name, value in empty.items():
+            bare = samples.without({**samples.status(), name: ...})
+            yield self.example(bare, samples.status(), {**bare, name: value})
+        yield self.example(samples.status("IMPLEMENT"), samples.status("IMPLEMENT_LOOP"))
         good = samples.status("IMPLEMENT_LOOP")
-        yield Example(samples.status("implement-loop"), good, good, path=samples.STATUS)
+        yield self.example(samples.status("implement-loop"), good, good)
         for bad in ("2026-02-30_add-login", "add-login"):
-            yield Example(samples.status(session=bad), samples.status(), path=samples.STATUS)
-        yield Example(samples.status(session="2026-03-01_login"), samples.status(), path=samples.STATUS)
-        yield Example(samples.status(assumptions="none"), samples.status(), path=samples.STATUS)
-        yield Example(samples.status("DESIGN", samples.decision(answer=True)), samples.status(), path=samples.STATUS)
+            yield self.example(samples.status(session=bad), samples.status())
+        yield self.example(samples.status(session="2026-03-01_login"), samples.status())
+        yield self.example(samples.status(assumptions="none"), samples.status())
+        yield self.example(samples.status("DESIGN", samples.decision(answer=True)), samples.status())
         for bad in ("yesterday", "2026-02-30T10:00:00Z"):
-            yield Example(samples.status(last_update=bad), samples.status(), path=samples.STATUS)
+            yield self.example(samples.status(last_update=bad), samples.status())
         good = samples.status(last_update="2026-03-01T10:00:00Z")
-        yield Example(samples.status(last_update="2026-03-01T10:00:00"), good, good, path=samples.STATUS)
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 4}}),
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 3}}),
-            path=samples.STATUS,
-        )
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_LINT": 1}}),
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_BUILD": 1}}),
-            path=samples.STATUS,
-        )
-        yield Example(
-            samples.status("IMPLEMENT_LOOP", retry_counts={"task1": {}}),
-            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {}, "meta": {}}),
-            path=samples.STATUS,
-        )
+        yield self.example(samples.status(last_update="2026-03-01T10:00:00"), good, good)
+        good = samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 3, "FIX_BUILD": 1}, "meta": {}})
+        wrong: tuple[Any, ...] = ({"T-001": {"FIX_TESTS": 4}}, {"T-001": {"FIX_LINT": 1}}, {"task1": {}})
+        for counts in wrong:
+            yield self.example(samples.status("IMPLEMENT_LOOP", retry_counts=counts), good)
         good = {"copilot_instructions_exists": True, "copilot_checked_at": "2026-03-01T09:00:00Z"}
         for flags in ({**good, "copilot_instructions_exists": "yes"}, {"copilot_instructions_exists": True}):
-            yield Example(samples.status(runtime_flags=flags), samples.status(runtime_flags=good), path=samples.STATUS)
-        yield Example(
-            samples.status(gate_tracking={"REVIEW_STRATEGY": {}}),
-            samples.status(gate_tracking={"APPROVE_DESIGN": {}}),
-            path=samples.STATUS,
+            yield self.example(samples.status(runtime_flags=flags), samples.status(runtime_flags=good))
+        yield self.example(
+            samples.status(gate_tracking={"REVIEW_STRATEGY": {}}), samples.status(gate_tracking={"APPROVE_DESIGN": {}})
         )
-        yield Example(
+        yield self.example(
             samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("done")),
             samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("completed")),
-            path=samples.STATUS,
         )
         good = samples.status("BLOCKED", blocker="agent_blocked")
-        yield Example(samples.status("BLOCKED", blocker="stuck"), good, path=samples.STATUS)
-        yield Example(
-            samples.status("INTEGRATE", last_ci_result="passing"),
-            samples.status("INTEGRATE", last_ci_result="green"),
-            path=samples.STATUS,
-        )
-        yield Example(
-            samples.status("DESIGN", samples.decision("UD-DEPLOY")),
-            samples.status("DESIGN", samples.decision("UD-1")),
-            path=samples.STATUS,
+        yield self.example(samples.status("BLOCKED", blocker="stuck"), good)
+        yield self.example(
+            samples.status("INTEGRATE", last_ci_result="passing"), samples.status("INTEGRATE", last_ci_result="green")
         )
         good = samples.status("DESIGN", samples.decision())
-        yield Example(samples.status("DESIGN", samples.decision(state_context=...)), good, path=samples.STATUS)
+        yield self.example(samples.status("DESIGN", samples.decision("UD-DEPLOY")), good)
+        for context in (..., "CODING"):
+            yield self.example(samples.status("DESIGN", samples.decision(state_context=context)), good)
         lacking = samples.decision(resolution_reason=...)
-        yield Example(
-            samples.status("DESIGN", lacking),
-            good,
-            samples.status("DESIGN", {**lacking, "resolution_reason": None}),
-            path=samples.STATUS,
+        yield self.example(
+            samples.status("DESIGN", lacking), good, samples.status("DESIGN", {**lacking, "resolution_reason": None})
         )
-        yield Example(
+        yield self.example(
             samples.status("ASK_USER", samples.decision(answer=None, status="open")),
             samples.status("ASK_USER", samples.decision(answer=None)),
-            path=samples.STATUS,
         )
-        yield Example(
-            samples.status("DESIGN", samples.decision(state_context="CODING")),
-            samples.status("DESIGN", samples.decision()),
-            path=samples.STATUS,
-        )
+
+
+def _check_session_name(name: str, report: Report) -> None:
+    if not is_session_name(name):
+        message = f"{shown(name)} is not a session name; use a date and 2 to 4 words, as in 2026-03-01_add-login"
+        report("/session", message)
+        return
+    count = name[11:].count("-") + 1
+    if not 2 <= count <= 4:
+        message = f"{shown(name)} has {counted(count, 'word')} after the date; use 2 to 4"
+        report("/session", message, severity=Severity.WARNING)
 
 
 class StatusHoldsTaskState(TeamRule):
@@ -278,6 +204,7 @@ class StatusHoldsTaskState(TeamRule):
     why = "The state of tasks belongs in `tasks.yaml` alone; a second copy goes stale and misleads agents."
     fix = "Remove the field."
     fix_safety = "unsafe"
+    example_path = samples.STATUS
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         for name in TASK_STATE_KEYS:
@@ -287,7 +214,7 @@ class StatusHoldsTaskState(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         good = samples.status("IMPLEMENT_LOOP")
-        yield Example(samples.status("IMPLEMENT_LOOP", completed_tasks=["T-001"]), good, good, path=samples.STATUS)
+        yield self.example(samples.status("IMPLEMENT_LOOP", completed_tasks=["T-001"]), good, good)
 
 
 class LastUpdateStale(TeamRule):
@@ -297,6 +224,7 @@ class LastUpdateStale(TeamRule):
     origin = DECIDED
     summary = "`last_update` is earlier than another time in the file."
     why = "A write did not update `last_update`, so tools that watch the file miss the change."
+    example_path = samples.STATUS
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         updated = moment(document.model.last_update)
@@ -309,7 +237,7 @@ class LastUpdateStale(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         bad = samples.status("DESIGN", samples.decision(), last_update="2026-03-01T09:00:00Z")
-        yield Example(bad, samples.status("DESIGN", samples.decision()), path=samples.STATUS)
+        yield self.example(bad, samples.status("DESIGN", samples.decision()))
 
 
 class BlockedWithoutReason(TeamRule):
@@ -319,6 +247,7 @@ class BlockedWithoutReason(TeamRule):
     origin = FIXED
     summary = "The session is `BLOCKED`, but neither `blocker` nor `known_issues` gives a reason."
     why = "Without a reason there is no starting point for unblocking the session."
+    example_path = samples.STATUS
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         status = document.model
@@ -327,7 +256,7 @@ class BlockedWithoutReason(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         good = samples.status("BLOCKED", blocker="subagent_failure")
-        yield Example(samples.status("BLOCKED"), good, path=samples.STATUS)
+        yield self.example(samples.status("BLOCKED"), good)
 
 
 class ReleaseOnRed(TeamRule):
@@ -337,6 +266,7 @@ class ReleaseOnRed(TeamRule):
     origin = FIXED
     summary = "The session is in `RELEASE` or `DONE`, but the last build was red."
     why = "A red build must be repaired in `FIX_BUILD`; what is released now does not build."
+    example_path = samples.STATUS
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         state = document.model.current_state
@@ -344,11 +274,7 @@ class ReleaseOnRed(TeamRule):
             report("/last_ci_result", f"the state is {state}, but the last build was red")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.status("DONE", last_ci_result="red"),
-            samples.status("DONE", last_ci_result="green"),
-            path=samples.STATUS,
-        )
+        yield self.example(samples.status("DONE", last_ci_result="red"), samples.status("DONE", last_ci_result="green"))
 
 
 _DISPATCH_MEMBERS = ("agent", "task_id", "at")
@@ -372,6 +298,7 @@ class CorrectionDispatchRecord(TeamRule):
         *(("CorrectionDispatch", keyword, "task_id") for keyword in ("type", "const")),
         ("CorrectionDispatch", "type", "at"),
     )
+    example_path = samples.STATUS
 
     def describe(self, violation: Violation, document: Document) -> Description:
         value = violation.value
@@ -409,16 +336,14 @@ class CorrectionDispatchRecord(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         bad = {"agent": "Coder", "task_id": "meta", "at": None}
-        yield Example(
+        yield self.example(
             samples.status(
                 "APPROVE_DESIGN", gate_tracking=samples.correction("dispatched", last_correction_dispatch=bad)
             ),
             samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
-            path=samples.STATUS,
         )
         bad = samples.correction("dispatched", last_correction_dispatch=...)
-        yield Example(
+        yield self.example(
             samples.status("APPROVE_DESIGN", gate_tracking=bad),
             samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
-            path=samples.STATUS,
         )

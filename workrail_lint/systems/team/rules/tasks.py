@@ -1,11 +1,12 @@
-"""`tasks.yaml`: the fields of a task, the plan as a whole, its order and its progress."""
+"""`tasks.yaml` (the fields of a task, the plan as a whole, its order and its progress) and `acceptance.json`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from workrail_lint.base.js import json_text
+from workrail_lint.base.closed_sets import is_member
+from workrail_lint.base.js import items_of, json_text
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.documents.schema.engine import Violation
@@ -28,29 +29,10 @@ from workrail_lint.systems.team.rules.base import (
     TeamRule,
 )
 from workrail_lint.systems.team.rules.shapes import ShapeRule
-from workrail_lint.systems.team.sections import (
-    Sections,
-)
-from workrail_lint.systems.team.state_machine import (
-    STARTED,
-    done_statuses,
-)
-from workrail_lint.systems.team.vocabulary import (
-    Mode,
-    RiskFlag,
-    Strategy,
-    TaskStatus,
-    is_bare_command,
-    is_member,
-    is_text,
-    items_of,
-)
-from workrail_lint.systems.team.wording import (
-    listed,
-    no_check,
-    shown,
-    type_name,
-)
+from workrail_lint.systems.team.sections import Sections
+from workrail_lint.systems.team.state_machine import STARTED, done_statuses
+from workrail_lint.systems.team.vocabulary import Mode, RiskFlag, Strategy, TaskStatus, is_bare_command, is_text
+from workrail_lint.systems.team.wording import listed, no_check, shown, type_name
 
 CORE = ("id", "status", "goal", "acceptance_checks")
 _ADVISED = (
@@ -101,6 +83,7 @@ class PlanInvalid(ShapeRule):
     fix = "Correct a spelling, wrap a single entry in a list."
     fix_safety = "safe"
     kind = TeamKind.TASKS
+    example_path = samples.TASKS
 
     def describe(self, violation: Violation, document: Document) -> Description | None:
         is_advised = violation.member in _ADVISED and is_lacking(violation.member, violation.value)
@@ -113,31 +96,24 @@ class PlanInvalid(ShapeRule):
                     report(task.at(name, index), f"'{name}' must contain non-blank strings, not {shown(item)}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example("tasks:\n  - id: T-001\n", samples.tasks(), path=samples.TASKS)
-        yield Example(samples.tasks(samples.task(goal=" ")), samples.tasks(), path=samples.TASKS)
-        yield Example(
-            "project: {name: Login, definition_of_done: []}\ntasks: []\n", samples.tasks(), path=samples.TASKS
-        )
-        yield Example(samples.tasks(samples.task("T1")), samples.tasks(samples.task("T-001")), path=samples.TASKS)
+        yield self.example("tasks:\n  - id: T-001\n", samples.tasks())
+        yield self.example(samples.tasks(samples.task(goal=" ")), samples.tasks())
+        yield self.example("project: {name: Login, definition_of_done: []}\ntasks: []\n", samples.tasks())
+        yield self.example(samples.tasks(samples.task("T1")), samples.tasks(samples.task("T-001")))
         good = samples.tasks(samples.task(status="in-progress"))
-        yield Example(
-            samples.tasks(samples.task(status="in-progress")).replace("in-progress", "in_progress"),
-            good,
-            good,
-            path=samples.TASKS,
+        yield self.example(
+            samples.tasks(samples.task(status="in-progress")).replace("in-progress", "in_progress"), good, good
         )
-        yield Example(samples.tasks(samples.task(status="done")), good, path=samples.TASKS)
+        yield self.example(samples.tasks(samples.task(status="done")), good)
         good = samples.tasks(samples.task(type="feat"))
-        yield Example(samples.tasks(samples.task(type="feature")), good, good, path=samples.TASKS)
-        yield Example(samples.tasks(samples.task(type="story")), good, path=samples.TASKS)
-        yield Example(
-            samples.tasks(samples.task(risk_flags=["performance"])),
-            samples.tasks(samples.task(risk_flags=["perf"])),
-            path=samples.TASKS,
+        yield self.example(samples.tasks(samples.task(type="feature")), good, good)
+        yield self.example(samples.tasks(samples.task(type="story")), good)
+        yield self.example(
+            samples.tasks(samples.task(risk_flags=["performance"])), samples.tasks(samples.task(risk_flags=["perf"]))
         )
         good = samples.tasks(samples.task(done_when=["works"])).replace("[works]", '["works"]')
-        yield Example(good.replace('["works"]', "works"), good, good, path=samples.TASKS)
-        yield Example(good.replace('["works"]', "{a: b}"), good, path=samples.TASKS)
+        yield self.example(good.replace('["works"]', "works"), good, good)
+        yield self.example(good.replace('["works"]', "{a: b}"), good)
 
 
 class PlanFieldAdvised(TeamRule):
@@ -153,6 +129,7 @@ class PlanFieldAdvised(TeamRule):
     fix = "Add an empty `depends_on`."
     fix_safety = "safe"
     describes = (("TaskBacklog", "required", "project"), ("Project", "required"), ("Project", "type"))
+    example_path = samples.TASKS
 
     def describe(self, violation: Violation, document: Backlog) -> Description:
         if violation.shape == "TaskBacklog":
@@ -182,15 +159,15 @@ class PlanFieldAdvised(TeamRule):
             report("/project", "'project' has no name")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(samples.tasks(samples.task(done_when=...)), samples.tasks(), path=samples.TASKS)
-        yield Example(samples.tasks(samples.task(type=...)), samples.tasks(), path=samples.TASKS)
+        yield self.example(samples.tasks(samples.task(done_when=...)), samples.tasks())
+        yield self.example(samples.tasks(samples.task(type=...)), samples.tasks())
         bad = samples.tasks(samples.task(depends_on=...))
         goal = "    goal: Show a login form\n"
         fixed = bad.replace(goal, f"{goal}    depends_on: []\n")
-        yield Example(bad, samples.tasks(), fixed, path=samples.TASKS)
+        yield self.example(bad, samples.tasks(), fixed)
         empty = samples.tasks().replace("depends_on: []", "depends_on:")
-        yield Example(empty, samples.tasks(), samples.tasks(), path=samples.TASKS)
-        yield Example(samples.tasks(project="Demo"), samples.tasks(), path=samples.TASKS)
+        yield self.example(empty, samples.tasks(), samples.tasks())
+        yield self.example(samples.tasks(project="Demo"), samples.tasks())
 
 
 def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
@@ -214,6 +191,7 @@ class AcceptanceCheckForm(TeamRule):
     describes = tuple(
         (shape, keyword, "acceptance_checks") for shape in ("Task", "GivenTask") for keyword in ("pattern", "type")
     )
+    example_path = samples.TASKS
 
     def describe(self, violation: Violation, document: Document) -> Description | None:
         entry, at = violation.value, violation.pointer
@@ -234,17 +212,17 @@ class AcceptanceCheckForm(TeamRule):
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(acceptance_checks=["cmd: npm test"]))
         bad = good.replace('"cmd: npm test"', "npm test")
-        yield Example(bad, good, good, path=samples.TASKS)
-        yield Example(good.replace("npm test", ""), good, path=samples.TASKS)
+        yield self.example(bad, good, good)
+        yield self.example(good.replace("npm test", ""), good)
         good = samples.tasks().replace('["cmd: npm test"]', '\n      - "cmd: npm test"')
-        yield Example(good.replace('"cmd: npm test"', "cmd: npm test"), good, good, path=samples.TASKS)
-        yield Example(good.replace('"cmd: npm test"', "manual: [look]"), good, path=samples.TASKS)
+        yield self.example(good.replace('"cmd: npm test"', "cmd: npm test"), good, good)
+        yield self.example(good.replace('"cmd: npm test"', "manual: [look]"), good)
         given = samples.agent_input(samples.given(acceptance_checks=["npm test"]))
         yield Example(given, samples.agent_input(), samples.agent_input(), path=samples.exchange("Coder"))
 
 
 def is_mapped_check(entry: object) -> bool:
-    """A check that YAML parses as a mapping because it has no quotes."""
+    """Return whether a check has no quotes, so that YAML parses it as a mapping."""
     return type(entry) is dict and len(entry) == 1 and next(iter(entry)) in ("cmd", "manual")
 
 
@@ -257,6 +235,7 @@ class RiskNoneMixed(TeamRule):
     why = "A task either has risks or has none; one agent reads the first flag, another the second."
     fix = "Remove `none`."
     fix_safety = "safe"
+    example_path = samples.TASKS
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         flags = items_of(task.raw.get("risk_flags"))
@@ -269,9 +248,9 @@ class RiskNoneMixed(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(risk_flags=["perf"]))
-        yield Example(samples.tasks(samples.task(risk_flags=["none", "perf"])), good, good, path=samples.TASKS)
+        yield self.example(samples.tasks(samples.task(risk_flags=["none", "perf"])), good, good)
         block = good.replace(" [perf]", "\n    - none\n    - perf")
-        yield Example(block, good, good, path=samples.TASKS)
+        yield self.example(block, good, good)
 
 
 def _verify(item: dict[str, Any], at: str) -> Fix | None:
@@ -297,6 +276,7 @@ class LegacyKey(TeamRule):
     why = "Only the current names are read; dependencies and checks in the older fields have no effect."
     fix = "Rename `deps` to `depends_on` (unsafe: make `verify` from the commands or the expected result)."
     fix_safety = "safe or unsafe"
+    example_path = samples.TASKS
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name, remedy in _LEGACY.items():
@@ -316,8 +296,8 @@ class LegacyKey(TeamRule):
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task("T-101"), samples.task("T-102", depends_on=["T-101"]))
         head, tail = good.split("T-102")
-        yield Example(f"{head}T-102{tail.replace('depends_on', 'deps')}", good, good, path=samples.TASKS)
-        yield Example(samples.tasks(samples.task(owner="Coder")), samples.tasks(), path=samples.TASKS)
+        yield self.example(f"{head}T-102{tail.replace('depends_on', 'deps')}", good, good)
+        yield self.example(samples.tasks(samples.task(owner="Coder")), samples.tasks())
         current = samples.acceptance(samples.criterion(verify=["make t"]))
         bad = samples.criterion(verify=...) | {"commands": ["make t"]}
         yield Example(samples.acceptance(bad), current, current, path=samples.ACCEPTANCE)
@@ -338,6 +318,7 @@ class TaskIdDuplicate(TeamRule):
     origin = FIXED
     summary = "Two tasks have the same id."
     why = "A dispatch, dependency or retry count can't say which of the two tasks it means."
+    example_path = samples.TASKS
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         first = backlog.by_id.get(task.id)
@@ -347,10 +328,9 @@ class TaskIdDuplicate(TeamRule):
             report(task.at("id"), f"duplicate task id {task.id}; task {first.index}{at} already uses it")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             samples.tasks(samples.task("T-002"), samples.task("T-002")),
             samples.tasks(samples.task("T-001"), samples.task("T-002")),
-            path=samples.TASKS,
         )
 
 
@@ -362,6 +342,7 @@ class DependencyUnknown(TeamRule):
     summary = "A task depends on a task that does not exist."
     why = "The dependency is never done, so the task waits forever."
     describes = (("Task", "type", "depends_on"),)
+    example_path = samples.TASKS
 
     def describe(self, violation: Violation, document: Backlog) -> Description | None:
         if violation.expected == ("array",):
@@ -374,9 +355,7 @@ class DependencyUnknown(TeamRule):
                 report(task.at("depends_on", index), _no_task(task, ident))
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.tasks(samples.task(depends_on=["T-000"])), samples.tasks(samples.task()), path=samples.TASKS
-        )
+        yield self.example(samples.tasks(samples.task(depends_on=["T-000"])), samples.tasks(samples.task()))
 
 
 def _no_task(task: Task, ident: object) -> str:
@@ -390,6 +369,7 @@ class DependencyCycle(TeamRule):
     origin = DECIDED
     summary = "Tasks depend on each other in a cycle."
     why = "None of them can ever start."
+    example_path = samples.TASKS
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         for cycle in _cycles(backlog):
@@ -397,18 +377,15 @@ class DependencyCycle(TeamRule):
             report(first.at("depends_on"), f"circular dependency: {', '.join([*cycle, cycle[0]])}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
-            samples.tasks(samples.task(depends_on=["T-001"])), samples.tasks(samples.task()), path=samples.TASKS
-        )
-        yield Example(
+        yield self.example(samples.tasks(samples.task(depends_on=["T-001"])), samples.tasks(samples.task()))
+        yield self.example(
             samples.tasks(samples.task(depends_on=["T-002"]), samples.task("T-002", depends_on=["T-001"])),
             samples.tasks(samples.task(), samples.task("T-002", depends_on=["T-001"])),
-            path=samples.TASKS,
         )
 
 
 def _cycles(backlog: Backlog) -> list[list[str]]:
-    """One path around each cycle, from its first task in file order. Every task is visited once."""
+    """Return one path around each cycle, from its first task in file order. Every task is visited once."""
     after = {ident: [d for d in task.depends_on if d in backlog.by_id] for ident, task in backlog.by_id.items()}
     order = {ident: place for place, ident in enumerate(after)}
     done: set[str] = set()
@@ -447,6 +424,7 @@ class TaskOutOfOrder(TeamRule):
     origin = FIXED
     summary = "A task was started before a task that it depends on was done, or completed before its review."
     why = "It builds on work that is missing. With the strategy `single-final`, an implemented task counts as done."
+    example_path = samples.TASKS
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if task.stage not in STARTED:
@@ -469,17 +447,14 @@ class TaskOutOfOrder(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         second = samples.task("T-002", status="implemented", depends_on=["T-001"])
-        yield Example(
-            samples.tasks(samples.task(), second),
-            samples.tasks(samples.task(status="completed"), second),
-            path=samples.TASKS,
+        yield self.example(
+            samples.tasks(samples.task(), second), samples.tasks(samples.task(status="completed"), second)
         )
         status = samples.status("IMPLEMENT_LOOP", samples.approved(), samples.strategy("single-final"))
         first, second = samples.task(status="completed"), samples.task("T-002", status="in-progress")
-        yield Example(
+        yield self.example(
             samples.tasks(first, second),
             samples.tasks(samples.task(status="implemented"), second),
-            path=samples.TASKS,
             files=samples.session({samples.TASKS: ..., samples.STATUS: status}),
         )
 
@@ -526,4 +501,47 @@ class LeanSessionTooLarge(TeamRule):
             path=samples.ARCHITECTURE,
             files=samples.lean_session(),
             options={"good_path": ".agents-work/2026-03-02_other-work/architecture.md"},
+        )
+
+
+class AcceptanceInvalid(ShapeRule):
+    code = "TC402"
+    name = "acceptance-invalid"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A field of `acceptance.json` is missing, blank, or of another type or form."
+    why = "A criterion without an id, a description and a way to verify it can't be referred to, understood or checked."
+    kind = TeamKind.ACCEPTANCE
+    example_path = samples.ACCEPTANCE
+
+    def examples(self) -> Iterator[Example]:
+        yield self.example({"acceptance_criteria": [{"id": "AC-001"}]}, samples.acceptance())
+        yield self.example({"acceptance_criteria": []}, samples.acceptance())
+        yield self.example(samples.acceptance(samples.criterion("AC1")), samples.acceptance())
+        good = samples.acceptance(samples.criterion(verify=["npm test"]))
+        yield self.example(samples.acceptance(samples.criterion(verify=7)), good)
+        good = samples.acceptance(samples.criterion(verify="npm test"))
+        yield self.example(samples.acceptance(samples.criterion(verify=[])), good)
+
+
+class AcceptanceIdDuplicate(TeamRule):
+    code = "TC404"
+    name = "acceptance-id-duplicate"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "Two criteria have the same id."
+    why = "A task that meets one of them appears to meet both."
+    example_path = samples.ACCEPTANCE
+
+    def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
+        seen: dict[str, int] = {}
+        for each in document.criteria:
+            if is_text(each.id) and seen.setdefault(each.id, each.index) != each.index:
+                message = f"duplicate criterion id {shown(each.id)}; criterion {seen[each.id]} already uses it"
+                report(each.at("id"), message)
+
+    def examples(self) -> Iterator[Example]:
+        yield self.example(
+            samples.acceptance(samples.criterion(), samples.criterion()),
+            samples.acceptance(samples.criterion(), samples.criterion("AC-002")),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
@@ -24,13 +25,7 @@ from workrail_lint.systems.team.model.events import (
 from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
 from workrail_lint.systems.team.state_machine import ANSWER_TARGETS, GATES, LIMITS, USER_STATES, may_follow
 from workrail_lint.systems.team.trace import Trace
-from workrail_lint.systems.team.vocabulary import (
-    APPROVE_DESIGN_ID,
-    AgentName,
-    FixLoop,
-    WorkflowState,
-    is_member,
-)
+from workrail_lint.systems.team.vocabulary import APPROVE_DESIGN_ID, AgentName, FixLoop, WorkflowState
 from workrail_lint.systems.team.wording import listed, shown
 
 S = WorkflowState
@@ -39,7 +34,7 @@ TRACE = "team/example.trace.json"
 
 
 def trace(*events: dict[str, Any], mode: str = "full", **members: Any) -> dict[str, Any]:
-    """A trace document for an example."""
+    """Return a trace document for an example."""
     numbered = [{"n": number, **event} for number, event in enumerate(events, 1)]
     return {"pack": "team", "mode": mode, **members, "trace": numbered}
 
@@ -53,7 +48,7 @@ def at(state: str, event: str, **members: Any) -> dict[str, Any]:
 
 
 def _asking(state: str, ident: str) -> list[dict[str, Any]]:
-    """A question asked the right way: stored, read back, asked, answered."""
+    """Return a question asked the right way: stored, read back, asked, answered."""
     return [
         at(state, "write", file="status.json", set=[f"{ident}=pending"]),
         at(state, "verify", ok=True),
@@ -80,6 +75,7 @@ class IllegalTransition(TeamRule):
     origin = FIXED
     summary = "A run entered a state that can't follow the previous one."
     why = "The work of the skipped state was not done."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         previous: StateEntered | None = None
@@ -105,7 +101,7 @@ class IllegalTransition(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         good = trace(enter("INTAKE"), enter("DESIGN"), enter("APPROVE_DESIGN"), enter("PLAN"))
-        yield Example(trace(enter("INTAKE"), enter("DESIGN"), enter("PLAN")), good, path=TRACE)
+        yield self.example(trace(enter("INTAKE"), enter("DESIGN"), enter("PLAN")), good)
 
 
 def _described(event: TraceEvent) -> str:
@@ -121,6 +117,7 @@ class DecisionNotStored(TeamRule):
     origin = FIXED
     summary = "A question was asked before it was stored, or a state was left before its answers were read back."
     why = "If the session stops now, it does not know that it asked, nor what."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         self._ask_before_persist(trace, report)
@@ -168,12 +165,11 @@ class DecisionNotStored(TeamRule):
 
     def examples(self) -> Iterator[Example]:
         asked = _asking(_GATE, _DESIGN)
-        yield Example(trace(enter(_GATE), asked[2], asked[0], asked[1]), trace(enter(_GATE), *asked), path=TRACE)
+        yield self.example(trace(enter(_GATE), asked[2], asked[0], asked[1]), trace(enter(_GATE), *asked))
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
-        yield Example(
+        yield self.example(
             trace(enter(_GATE), *asked, answered[0], enter("PLAN")),
             trace(enter(_GATE), *asked, *answered, enter("PLAN")),
-            path=TRACE,
         )
 
 
@@ -184,6 +180,7 @@ class BudgetExceeded(TeamRule):
     origin = FIXED
     summary = "A gate was asked, a file written, an agent dispatched or a task repaired more often than allowed."
     why = "Without the limits a session would try forever; beyond them the user must decide."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         self._reask_budget(trace, report)
@@ -271,13 +268,13 @@ class BudgetExceeded(TeamRule):
         again = asked[2:]
         cancelled = [*_answering(_GATE, _DESIGN, "cancelled"), enter("BLOCKED")]
         good = trace(enter(_GATE), *asked, *again * 3, *cancelled)
-        yield Example(trace(enter(_GATE), *asked, *again * 4, *cancelled), good, path=TRACE)
-        yield Example(trace(enter(_GATE), *asked, *again, *cancelled), good, path=TRACE)
+        yield self.example(trace(enter(_GATE), *asked, *again * 4, *cancelled), good)
+        yield self.example(trace(enter(_GATE), *asked, *again, *cancelled), good)
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
         lost = [answered[0], at(_GATE, "verify", ok=False)]
         good = trace(enter(_GATE), *asked, *lost, *answered, enter("PLAN"))
-        yield Example(trace(enter(_GATE), *asked, *lost, asked[2], *answered), good, path=TRACE)
-        yield Example(trace(enter(_GATE), *asked, *lost * 4, *answered), good, path=TRACE)
+        yield self.example(trace(enter(_GATE), *asked, *lost, asked[2], *answered), good)
+        yield self.example(trace(enter(_GATE), *asked, *lost * 4, *answered), good)
 
         def attempts(count: int) -> list[dict[str, Any]]:
             work = {"agent": "Coder", "task": "T-001"}
@@ -288,7 +285,7 @@ class BudgetExceeded(TeamRule):
             return [event for pair in tried for event in pair]
 
         loop = "IMPLEMENT_LOOP"
-        yield Example(trace(enter(loop), *attempts(4)), trace(enter(loop), *attempts(3), enter("BLOCKED")), path=TRACE)
+        yield self.example(trace(enter(loop), *attempts(4)), trace(enter(loop), *attempts(3), enter("BLOCKED")))
 
         def rounds(count: int) -> list[dict[str, Any]]:
             return [
@@ -301,10 +298,8 @@ class BudgetExceeded(TeamRule):
                 )
             ]
 
-        yield Example(
-            trace(enter("IMPLEMENT_LOOP"), *rounds(4)),
-            trace(enter("IMPLEMENT_LOOP"), *rounds(3), enter("ASK_USER")),
-            path=TRACE,
+        yield self.example(
+            trace(enter("IMPLEMENT_LOOP"), *rounds(4)), trace(enter("IMPLEMENT_LOOP"), *rounds(3), enter("ASK_USER"))
         )
 
 
@@ -315,6 +310,7 @@ class DecisionTriggerIgnored(TeamRule):
     origin = FIXED
     summary = "Security needed a decision, but the next state was not `ASK_USER`."
     why = "The finding was neither fixed nor accepted by the user."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         waiting: AgentReplied | None = None
@@ -336,4 +332,4 @@ class DecisionTriggerIgnored(TeamRule):
             at(loop, "dispatch", agent="Security", task="T-001", attempt=1),
             at(loop, "reply", agent="Security", status="NEEDS_DECISION"),
         ]
-        yield Example(trace(*asked, enter("FIX_SECURITY")), trace(*asked, enter("ASK_USER")), path=TRACE)
+        yield self.example(trace(*asked, enter("FIX_SECURITY")), trace(*asked, enter("ASK_USER")))

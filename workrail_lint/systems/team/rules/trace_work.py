@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.model.events import (
@@ -22,15 +23,7 @@ from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
 from workrail_lint.systems.team.rules.trace_states import TRACE, at, enter, trace
 from workrail_lint.systems.team.state_machine import CORE_AGENTS, LEAN_FORBIDDEN, MESSAGE_PARTS
 from workrail_lint.systems.team.trace import Trace
-from workrail_lint.systems.team.vocabulary import (
-    META,
-    AgentName,
-    Mode,
-    Strategy,
-    WorkflowState,
-    is_member,
-    session_parts,
-)
+from workrail_lint.systems.team.vocabulary import META, AgentName, Mode, Strategy, WorkflowState, session_parts
 from workrail_lint.systems.team.wording import listed, shown
 
 S = WorkflowState
@@ -41,7 +34,7 @@ _OWNED_FOLDERS = ("adr/", "research/", "design-specs/")
 
 
 def _work(agent: str, task: str = "T-001", status: str = "OK", state: str = _LOOP) -> list[dict[str, Any]]:
-    """A dispatch done the right way, and its reply."""
+    """Return a dispatch done the right way, and its reply."""
     return [
         at(state, "read_status"),
         at(state, "dispatch", agent=agent, task=task, attempt=1),
@@ -49,8 +42,8 @@ def _work(agent: str, task: str = "T-001", status: str = "OK", state: str = _LOO
     ]
 
 
-def _completed(task: str = "T-001", by: str | None = None) -> dict[str, Any]:
-    return at(_LOOP, "task_status", task=task, status="completed", **({} if by is None else {"by": by}))
+def _completed(by: str | None = None) -> dict[str, Any]:
+    return at(_LOOP, "task_status", task="T-001", status="completed", **({} if by is None else {"by": by}))
 
 
 class CorrectionDispatchedTwice(TeamRule):
@@ -60,6 +53,7 @@ class CorrectionDispatchedTwice(TeamRule):
     origin = FIXED
     summary = "A correction of the design was dispatched although it had already been dispatched."
     why = "Two agents, or one agent twice, change the design for one request; the second undoes or repeats the first."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         granted = 0
@@ -79,10 +73,8 @@ class CorrectionDispatchedTwice(TeamRule):
         state = "APPROVE_DESIGN"
         sent = [at(state, "correction", to="dispatched", agent="Architect"), *_work("Architect", META, state=state)]
         done = at(state, "correction", to="completed")
-        yield Example(
-            trace(enter(state), *sent, *_work("Architect", META, state=state), done),
-            trace(enter(state), *sent, done),
-            path=TRACE,
+        yield self.example(
+            trace(enter(state), *sent, *_work("Architect", META, state=state), done), trace(enter(state), *sent, done)
         )
 
 
@@ -93,11 +85,26 @@ class RoleBoundary(TeamRule):
     origin = FIXED
     summary = "An agent wrote outside of its role: in the repository, in an older session, or a user decision."
     why = "The Orchestrator coordinates and does no work, except after a lean intake that failed three times."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         self._role_boundary(trace, report)
-        self._previous_session_touched(trace, report)
-        self._foreign_decision_write(trace, report)
+        for event in trace.events:
+            if not isinstance(event, FileWritten | WriteFailed):
+                continue
+            file = event.file.removeprefix("repo:")
+            parts = session_parts(file)
+            is_other = parts is not None and trace.session not in ("", parts[0])
+            if file.startswith("../") or is_other:
+                wrote = "wrote" if isinstance(event, FileWritten) else "tried to write"
+                report(event.pointer, f"{event.author} {wrote} {shown(file)}, which belongs to another session")
+        for event in trace.of_type(FileWritten):
+            author = event.author
+            if author != A.ORCHESTRATOR and event.decisions and is_member(author, AgentName):
+                report(
+                    event.pointer,
+                    f"{author} wrote {listed(event.decisions)}; only the Orchestrator may write user decisions",
+                )
 
     def _role_boundary(self, trace: Trace, report: Report) -> None:
         for event in trace.of_type(FileWritten):
@@ -113,43 +120,22 @@ class RoleBoundary(TeamRule):
                     f"the Orchestrator wrote {shown(file.removeprefix('repo:'))}, which is outside its role",
                 )
 
-    def _previous_session_touched(self, trace: Trace, report: Report) -> None:
-        for event in trace.events:
-            if not isinstance(event, FileWritten | WriteFailed):
-                continue
-            file = event.file.removeprefix("repo:")
-            parts = session_parts(file)
-            is_other = parts is not None and trace.session not in ("", parts[0])
-            if file.startswith("../") or is_other:
-                wrote = "wrote" if isinstance(event, FileWritten) else "tried to write"
-                report(event.pointer, f"{event.author} {wrote} {shown(file)}, which belongs to another session")
-
-    def _foreign_decision_write(self, trace: Trace, report: Report) -> None:
-        for event in trace.of_type(FileWritten):
-            author = event.author
-            if author != A.ORCHESTRATOR and event.decisions and is_member(author, AgentName):
-                report(
-                    event.pointer,
-                    f"{author} wrote {listed(event.decisions)}; only the Orchestrator may write user decisions",
-                )
-
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             trace(enter(_LOOP), at(_LOOP, "write", file="repo:src/a.py")),
             trace(enter(_LOOP), at(_LOOP, "write", file="repo:src/a.py", by="Coder")),
-            path=TRACE,
         )
 
         def wrote(session: str) -> dict[str, Any]:
             file = f"repo:.agents-work/{session}/spec.md"
             return trace(enter(_LOOP), at(_LOOP, "write", file=file, by="Coder"), session="2026-03-01_add-login")
 
-        yield Example(wrote("2026-02-01_old-work"), wrote("2026-03-01_add-login"), path=TRACE)
+        yield self.example(wrote("2026-02-01_old-work"), wrote("2026-03-01_add-login"))
 
         def decided(**by: str) -> dict[str, Any]:
             return trace(enter("INTAKE"), at("INTAKE", "write", file="status.json", set=["UD-1=answered"], **by))
 
-        yield Example(decided(by="SpecAgent"), decided(), path=TRACE)
+        yield self.example(decided(by="SpecAgent"), decided())
 
 
 def _is_own_session(file: str, trace: Trace) -> bool:
@@ -164,10 +150,15 @@ class CompletedWithoutGates(TeamRule):
     origin = FIXED
     summary = "A task was completed without its review or other required gates, or not by the Orchestrator."
     why = "Work counts as done that was never checked."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         self._promoted_without_gates(trace, report)
-        self._coder_set_completed(trace, report)
+        for event in trace.of_type(TaskStatusSet):
+            if event.status == "completed" and event.author != A.ORCHESTRATOR:
+                report(
+                    event.pointer, f"{event.author} set {event.task} to completed; only the Orchestrator may do that"
+                )
         self._reviewer_skipped(trace, report)
 
     def _promoted_without_gates(self, trace: Trace, report: Report) -> None:
@@ -185,14 +176,6 @@ class CompletedWithoutGates(TeamRule):
                     if missing:
                         report(event.pointer, f"{task} is completed without the OK of {listed(missing)}")
 
-    def _coder_set_completed(self, trace: Trace, report: Report) -> None:
-        for event in trace.of_type(TaskStatusSet):
-            if event.status == "completed" and event.author != A.ORCHESTRATOR:
-                report(
-                    event.pointer,
-                    f"{event.author} set {event.task} to completed; only the Orchestrator may do that",
-                )
-
     def _reviewer_skipped(self, trace: Trace, report: Report) -> None:
         reviewed: set[str] = set()
         for event in trace.events:
@@ -208,18 +191,14 @@ class CompletedWithoutGates(TeamRule):
     def examples(self) -> Iterator[Example]:
         work = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
         needed: dict[str, Any] = {"required": {"T-001": ["Security"]}}
-        yield Example(
-            trace(*work, _completed(), **needed),
-            trace(*work, *_work("Security"), _completed(), **needed),
-            path=TRACE,
+        yield self.example(
+            trace(*work, _completed(), **needed), trace(*work, *_work("Security"), _completed(), **needed)
         )
         passed = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
-        yield Example(trace(*passed, _completed(by="Coder")), trace(*passed, _completed()), path=TRACE)
+        yield self.example(trace(*passed, _completed(by="Coder")), trace(*passed, _completed()))
         coded = [enter(_LOOP), *_work("Coder")]
-        yield Example(
-            trace(*coded, _completed(), mode="lean"),
-            trace(*coded, *_work("Reviewer"), _completed(), mode="lean"),
-            path=TRACE,
+        yield self.example(
+            trace(*coded, _completed(), mode="lean"), trace(*coded, *_work("Reviewer"), _completed(), mode="lean")
         )
 
 
@@ -230,11 +209,14 @@ class AgentsOfTheRun(TeamRule):
     origin = FIXED
     summary = "A run lacks an agent or review that its mode requires, or dispatched one that it does not have."
     why = "Each core agent does a part that no other agent does, such as security or documentation."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         self._core_agent_not_run(trace, report)
         self._final_review_count(trace, report)
-        self._lean_agent_forbidden(trace, report)
+        for event in trace.of_type(AgentDispatched):
+            if trace.mode_at(event) is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
+                report(event.pointer, f"a lean run can't dispatch {event.agent}")
 
     def _core_agent_not_run(self, trace: Trace, report: Report) -> None:
         if trace.model.resumed:
@@ -271,27 +253,20 @@ class AgentsOfTheRun(TeamRule):
                         final = 0  # a repair sends the whole pass round again
                     entered.append(state)
 
-    def _lean_agent_forbidden(self, trace: Trace, report: Report) -> None:
-        for event in trace.of_type(AgentDispatched):
-            if trace.mode_at(event) is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
-                report(event.pointer, f"a lean run can't dispatch {event.agent}")
-
     def examples(self) -> Iterator[Example]:
         def run(*agents: str) -> dict[str, Any]:
             work = [event for agent in agents for event in _work(agent)]
             return trace(*work, enter("DONE"))
 
         names = [agent.value for agent in CORE_AGENTS]
-        yield Example(run(*names[:-1]), run(*names), path=TRACE)
+        yield self.example(run(*names[:-1]), run(*names))
         done = [enter(_LOOP), *_work("Coder"), *_work("Reviewer"), _completed()]
         final = _work("Reviewer", META)
-        yield Example(trace(*done, enter("INTEGRATE")), trace(*done, *final, enter("INTEGRATE")), path=TRACE)
+        yield self.example(trace(*done, enter("INTEGRATE")), trace(*done, *final, enter("INTEGRATE")))
         once = trace(enter(_LOOP), *final, enter("INTEGRATE"), strategy="single-final")
-        yield Example(trace(enter(_LOOP), *final, *final, strategy="single-final"), once, path=TRACE)
-        yield Example(
-            trace(enter(_LOOP), *_work("Docs"), mode="lean"),
-            trace(enter(_LOOP), *_work("Coder"), mode="lean"),
-            path=TRACE,
+        yield self.example(trace(enter(_LOOP), *final, *final, strategy="single-final"), once)
+        yield self.example(
+            trace(enter(_LOOP), *_work("Docs"), mode="lean"), trace(enter(_LOOP), *_work("Coder"), mode="lean")
         )
 
 
@@ -302,6 +277,7 @@ class StrategyNotReread(TeamRule):
     origin = FIXED
     summary = "A Reviewer, QA or Security was dispatched without reading `status.json` first."
     why = "The strategy on disk counts, not the one that an agent remembers."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         is_fresh = False
@@ -317,10 +293,9 @@ class StrategyNotReread(TeamRule):
                     is_fresh = False
 
     def examples(self) -> Iterator[Example]:
-        yield Example(
+        yield self.example(
             trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")[1:]),
             trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")),
-            path=TRACE,
         )
 
 
@@ -331,6 +306,7 @@ class DispatchMessageIncomplete(TeamRule):
     origin = FIXED
     summary = "A dispatch message lacks a part, or its parts are out of order."
     why = "The agent starts from this message alone: its role, the contract, the conventions, the session, its input."
+    example_path = TRACE
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         for event in trace.of_type(AgentDispatched):
@@ -343,10 +319,7 @@ class DispatchMessageIncomplete(TeamRule):
             if missing:
                 report(event.pointer, f"the message to {event.agent} lacks {listed(missing)}")
             elif parts != wanted:
-                report(
-                    event.pointer,
-                    f"the parts of the message to {event.agent} are out of order: {listed(parts)}",
-                )
+                report(event.pointer, f"the parts of the message to {event.agent} are out of order: {listed(parts)}")
 
     def examples(self) -> Iterator[Example]:
         def sent(*parts: str) -> dict[str, Any]:
@@ -357,5 +330,5 @@ class DispatchMessageIncomplete(TeamRule):
 
         names = [part.name for part in MESSAGE_PARTS]
         good = sent(*names)
-        yield Example(sent(*(name for name in names if name != "conventions")), good, path=TRACE)
-        yield Example(sent(*reversed(names)), good, path=TRACE)
+        yield self.example(sent(*(name for name in names if name != "conventions")), good)
+        yield self.example(sent(*reversed(names)), good)

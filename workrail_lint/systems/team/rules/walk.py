@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from workrail_lint.base.js import items_of, members_of
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Finding, Severity
@@ -32,12 +33,12 @@ from workrail_lint.systems.team.rules.base import (
 from workrail_lint.systems.team.sections import Sections
 from workrail_lint.systems.team.trace import Trace
 from workrail_lint.systems.team.unit import Unit
-from workrail_lint.systems.team.vocabulary import Profile, items_of, members_of
+from workrail_lint.systems.team.vocabulary import Profile
 from workrail_lint.systems.team.wording import tidy_message
 
 
 def places(root: Any, pattern: str) -> list[tuple[str, Any]]:
-    """The places that a pattern names; `*` matches every member or element."""
+    """Return the places that a pattern names; `*` matches every member or element."""
     matches: list[tuple[str, Any]] = [("", root)]
     for token in pattern.split("/")[1:]:
         below: list[tuple[str, Any]] = []
@@ -59,11 +60,7 @@ _SHAPES_OF_FILES = ("OutputStatus", "AgentName")
 # The members that name files, by kind: a `*` matches every element of a list.
 _PATHS: dict[TeamKind, tuple[str, ...]] = {
     K.TASKS: ("/tasks/*/files_expected/*", "/tasks/*/context_files/*"),
-    K.INPUT: (
-        "/task/context_files/*",
-        "/task/session_changed_files/*/path",
-        "/task/session_changed_files/*/old_path",
-    ),
+    K.INPUT: ("/task/context_files/*", "/task/session_changed_files/*/path", "/task/session_changed_files/*/old_path"),
     K.PLAN: (
         "/dispatch/*/task/context_files/*",
         "/dispatch/*/task/session_changed_files/*/path",
@@ -94,7 +91,7 @@ def lowered(rule: Rule | RuleInfo, severity: Severity, profile: Profile) -> Seve
 
 
 def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
-    """The findings about one document, in no particular order."""
+    """Return the findings about one document, in no particular order."""
     _begin(rules, document.options, document.reader.source)
 
     def each(hook: str, *views: object) -> None:
@@ -178,7 +175,7 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
 
 
 def run_unit(rules: RuleSet[TeamRule], unit: Unit) -> list[Finding]:
-    """The findings about a session folder as a whole, each with the path it belongs to."""
+    """Return the findings about a session folder as a whole, each with the path it belongs to."""
     _begin(rules, unit.options)
     for check, report in rules.calls("check_session"):
         check(unit, report)
@@ -186,7 +183,7 @@ def run_unit(rules: RuleSet[TeamRule], unit: Unit) -> list[Finding]:
 
 
 def run_trace(rules: RuleSet[TeamRule], trace: Trace, options: TeamOptions) -> list[Finding]:
-    """The findings about the recorded events of a run."""
+    """Return the findings about the recorded events of a run."""
     _begin(rules, options)
     for check, report in rules.calls("check_trace"):
         check(trace, report)
@@ -200,7 +197,7 @@ def _begin(rules: RuleSet[TeamRule], options: TeamOptions, source: SourceText | 
 
 
 def strings_of_document(document: Document) -> Iterator[tuple[str, str]]:
-    """Every string value with its pointer, without recursion; Markdown has none."""
+    """Yield every string value with its pointer, without recursion; Markdown has none."""
     if document.kind in MARKDOWN:
         return
     stack: list[tuple[object, str]] = [(document.reader.value, "")]
@@ -215,7 +212,7 @@ def strings_of_document(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def paths_of(document: Document) -> Iterator[tuple[str, str]]:
-    """Every string that names a file, with its pointer."""
+    """Yield every string that names a file, with its pointer."""
     for pattern in _PATHS.get(document.kind, ()):
         for pointer, value in places(document.reader.value, pattern):
             if type(value) is str:
