@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from workrail_lint.systems.drawing.shapes import Block, Branch, Card, Group, Note, Switch, cards
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, exclusive, parse, satisfy
-from workrail_lint.systems.workrail.graph.texts import condition_text, conjuncts, key, variables
+from workrail_lint.systems.workrail.graph.texts import condition_text, conjuncts, key, notes, variables
 from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import (
     CountSource,
     DelegatingStep,
-    Delegation,
     ItemsSource,
     LoopCondition,
     Program,
@@ -31,48 +31,6 @@ from workrail_lint.systems.workrail.model.workflow import Condition
 MOST_LANES = 4
 # Deeper branches are drawn as one: more is unreadable, and a document must not decide how deep we recurse.
 _DEEPEST = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A step, or one delegation of a parallel step."""
-
-    id: str
-    title: str
-    step: ProgramStep
-    delegation: Delegation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A loop with its body, the steps of a template call, or a parallel step with its delegations."""
-
-    id: str
-    kind: str  # loop, template, parallel
-    title: str
-    note: str  # how often a loop runs, which template
-    bound: float | None  # of a loop
-    items: tuple[Block, ...]  # a parallel step has cards, side by side
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """Steps that run only under a condition. `conditions` all have to hold."""
-
-    conditions: tuple[Condition, ...]
-    items: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """Branches of which at most one runs. A complete switch always has one that does."""
-
-    subject: str | None  # the variable that all lanes ask about
-    lanes: tuple[Branch, ...]
-    is_complete: bool
-
-
-Block = Card | Group | Branch | Switch
 
 
 @dataclass(slots=True)
@@ -90,16 +48,13 @@ def structure(program: Program, analysis: Analysis | None = None) -> tuple[Block
     return _Builder(analysis).sequence(program.steps)
 
 
-def branch_text(branch: Branch, subject: str | None = None) -> str:
-    """Return the label of a branch: its conditions, or only the value if the variable is above the lanes."""
-    text = " and ".join(map(_part, branch.conditions)) if len(branch.conditions) > 1 else _whole(branch)
-    if subject is None:
-        return text
-    return text.removeprefix(f"{subject} ").removeprefix("is ") or text
+def _branch(conditions: tuple[Condition, ...], items: tuple[Block, ...]) -> Branch:
+    text = " and ".join(map(_part, conditions)) if len(conditions) > 1 else condition_text(conditions[0])
+    return Branch(text, items, conditions)
 
 
-def _whole(branch: Branch) -> str:
-    return condition_text(branch.conditions[0])
+def _conditions(branch: Branch) -> tuple[Condition, ...]:
+    return tuple(condition for condition in branch.conditions if isinstance(condition, Condition))
 
 
 def _part(condition: Condition) -> str:
@@ -126,11 +81,11 @@ class _Builder:
             case DelegatingStep():
                 block = Group(step.id, "parallel", step.title, "at the same time", None, _delegations(step))
             case PromptStep():
-                block = Card(step.id, step.title, step)
+                block = Card(step.id, step.title, notes(step), _inner_id(step), step.provenance.source)
         return _Item(block, {key(c): c for c in conjuncts(step.run_condition)}, sets, step)
 
     def _calls(self, items: list[_Item]) -> list[_Item]:
-        """Neighbours that come from one template call become one item."""
+        """Return the items, with one for neighbours that come from the same template call."""
         result: list[_Item] = []
         at = 0
         while at < len(items):
@@ -152,7 +107,7 @@ class _Builder:
         return result
 
     def _blocks(self, items: list[_Item], depth: int) -> tuple[Block, ...]:
-        """Items without a condition stand alone; runs of neighbours that share one become a branch."""
+        """Return the blocks: an item without a condition alone, and a branch for neighbours that share one."""
         blocks: list[tuple[Block, frozenset[str]]] = []
         at = 0
         while at < len(items):
@@ -166,12 +121,12 @@ class _Builder:
             shared = _shared(run)
             sets = frozenset[str]().union(*(each.sets for each in run))
             _leave_out(run, shared)
-            blocks.append((Branch(tuple(shared.values()), self._blocks(run, depth + 1)), sets))
+            blocks.append((_branch(tuple(shared.values()), self._blocks(run, depth + 1)), sets))
             at = end
         return self._lanes(blocks)
 
     def _lanes(self, blocks: list[tuple[Block, frozenset[str]]]) -> tuple[Block, ...]:
-        """Neighbouring branches that exclude each other stand side by side."""
+        """Return the blocks with neighbouring branches that exclude each other side by side."""
         merged: list[Block] = []
         at = 0
         while at < len(blocks):
@@ -180,18 +135,18 @@ class _Builder:
             if not isinstance(block, Branch):
                 merged.append(block)
                 continue
-            lanes, asked = {_key(block): block}, variables(*block.conditions)
+            lanes, asked = {_key(block): block}, variables(*_conditions(block))
             while at < len(blocks):
                 other, other_sets = blocks[at]
                 if not isinstance(other, Branch):
                     break
-                asked |= variables(*other.conditions)
+                asked |= variables(*_conditions(other))
                 # What the next lane asks about was set in between: the engine asks anew, and so does the drawing.
                 if sets & asked:
                     break
                 lane = lanes.get(_key(other))
                 if lane is not None and len(lanes) > 1:
-                    lanes[_key(other)] = Branch(lane.conditions, lane.items + other.items)
+                    lanes[_key(other)] = _branch(_conditions(lane), lane.items + other.items)
                 elif lane is None and len(lanes) < MOST_LANES and all(_exclude(a, other) for a in lanes.values()):
                     lanes[_key(other)] = other
                 else:
@@ -216,36 +171,20 @@ class _Builder:
     def _surely_set(self, names: set[str], lanes: tuple[Branch, ...]) -> frozenset[str]:
         analysis = self._analysis
         assert analysis is not None
-        first = next((self._steps[c.step.id] for c in cards(lanes[0].items) if c.step.id in self._steps), None)
+        first = next((self._steps[i] for c in cards(lanes[0].items) if (i := c.step or c.id) in self._steps), None)
         if first is None:
             return frozenset()
         return frozenset(name for name in names if surely_set_before(analysis, name, first))
 
 
 def variables_set(analysis: Analysis) -> dict[str, frozenset[str]]:
-    """The variables that each step is told to set, by step id."""
+    """Return the variables that each step is told to set, by step id."""
     names_by_step: dict[str, set[str]] = {}
     for name in analysis.by_name:
         for setter in analysis.setters(name):
             if setter.step is not None:
                 names_by_step.setdefault(analysis.steps[setter.step].id, set()).add(name)
     return {step: frozenset(names) for step, names in names_by_step.items()}
-
-
-def cards(blocks: Sequence[Block]) -> list[Card]:
-    """The cards of a drawing, in the order of reading."""
-    result: list[Card] = []
-    pending = [*reversed(blocks)]
-    while pending:
-        block = pending.pop()
-        match block:
-            case Card():
-                result.append(block)
-            case Switch():
-                pending.extend(reversed(block.lanes))
-            case _:
-                pending.extend(reversed(block.items))
-    return result
 
 
 def loop_text(loop: Repetition) -> str:
@@ -263,13 +202,26 @@ def loop_text(loop: Repetition) -> str:
 
 def _delegations(step: DelegatingStep) -> tuple[Card, ...]:
     return tuple(
-        Card(f"{step.id}~{number}", delegation.goal or delegation.workflow_id, step, delegation)
+        Card(
+            f"{step.id}~{number}",
+            delegation.goal or delegation.workflow_id,
+            (Note("delegation", f"delegates to {delegation.workflow_id}"),),
+            delegation.workflow_id,
+            step.provenance.source,
+            step.id,
+        )
         for number, delegation in enumerate(step.delegations)
     )
 
 
+def _inner_id(step: ProgramStep) -> str | None:
+    """Return the id of a step inside of its template, where the frame around it names the call."""
+    inner = (step.provenance.origin or "").partition("#")[2]
+    return inner if inner and step.provenance.source == "template" else None
+
+
 def _call(item: _Item) -> tuple[str, str] | None:
-    """The template call that a step comes from: its id, and the template."""
+    """Return the template call that a step comes from: its id, and the template."""
     if item.step is None:
         return None
     provenance = item.step.provenance
@@ -281,7 +233,7 @@ def _call(item: _Item) -> tuple[str, str] | None:
 
 
 def _shared(items: list[_Item]) -> dict[str, Condition]:
-    """The conditions that all of the items have, in the order of the first."""
+    """Return the conditions that all of the items have, in the order of the first."""
     first, *others = items
     return {k: c for k, c in first.conditions.items() if all(k in other.conditions for other in others)}
 
@@ -292,7 +244,7 @@ def _leave_out(items: list[_Item], shared: dict[str, Condition]) -> None:
 
 
 def _run_end(items: list[_Item], start: int, condition: tuple[str, Condition]) -> int:
-    """Where the run of neighbours with this condition ends: it also ends after one that sets what is asked."""
+    """Return where the run of neighbours with this condition ends: it also ends after one that sets what is asked."""
     k, asked = condition[0], variables(condition[1])
     end = start
     while end < len(items) and k in items[end].conditions:
@@ -303,12 +255,12 @@ def _run_end(items: list[_Item], start: int, condition: tuple[str, Condition]) -
 
 
 def _key(branch: Branch) -> tuple[str, ...]:
-    return tuple(map(key, branch.conditions))
+    return tuple(map(key, _conditions(branch)))
 
 
 def _all_of(branch: Branch) -> Condition:
-    first, *others = branch.conditions
-    return unchecked_condition({"and": [condition.raw for condition in branch.conditions]}) if others else first
+    first, *others = _conditions(branch)
+    return unchecked_condition({"and": [first.raw, *(other.raw for other in others)]}) if others else first
 
 
 def _exclude(a: Branch, b: Branch) -> bool:
@@ -316,6 +268,7 @@ def _exclude(a: Branch, b: Branch) -> bool:
 
 
 def _subject(lanes: tuple[Branch, ...]) -> str | None:
-    """The variable that every lane compares with something, if it is one."""
-    names = {lane.conditions[0].var if len(lane.conditions) == 1 else None for lane in lanes}
+    """Return the variable that every lane compares with something, if it is one."""
+    asked = [_conditions(lane) for lane in lanes]
+    names = {conditions[0].var if len(conditions) == 1 else None for conditions in asked}
     return names.pop() if len(names) == 1 else None

@@ -1,4 +1,4 @@
-"""The layout of a workflow as a picture that needs nothing else: it follows the reader's light or dark theme."""
+"""A drawing as SVG, which needs nothing else and follows the reader's light or dark theme; and in each other form."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from html import escape
 
-from workrail_lint.systems.workrail.graph.flowchart import times
-from workrail_lint.systems.workrail.graph.railway import (
+from workrail_lint.systems.drawing.flowchart import dot, mermaid, times
+from workrail_lint.systems.drawing.railway import (
     BOLD_SIZE,
     LABEL_LINE,
     TITLE_LINE,
@@ -17,8 +17,11 @@ from workrail_lint.systems.workrail.graph.railway import (
     Node,
     Point,
     Rail,
+    layout,
+    layout_data,
 )
-from workrail_lint.systems.workrail.graph.texts import Note, clean, fitted, notes, pixels
+from workrail_lint.systems.drawing.shapes import Block, Data, Note, tree_data
+from workrail_lint.systems.drawing.texts import clean, fitted, pixels
 
 _RADIUS = 9
 _STYLE = (
@@ -48,12 +51,12 @@ _ICONS = {
 
 
 def markup(text: str) -> str:
-    """Text for HTML and SVG. What can't be printed is left out: XML forbids most of it."""
+    """Return text for HTML and SVG. What can't be printed is left out: XML forbids most of it."""
     return escape(clean(text))
 
 
 def svg(drawing: Layout, name: str) -> str:
-    """A picture of the whole workflow."""
+    """Return a picture of the whole workflow."""
     parts = [
         *map(_frame, drawing.frames),
         *(_rail(rail) for kind in ("skip", "main", "branch", "back") for rail in drawing.rails if rail.kind == kind),
@@ -75,7 +78,7 @@ def svg(drawing: Layout, name: str) -> str:
 
 
 def path(points: Sequence[Point], radius: int = _RADIUS) -> str:
-    """A line through points with round corners, as the data of an SVG path."""
+    """Return a line through points with round corners, as the data of an SVG path."""
     first, last = points[0], points[-1]
     parts = [f"M{first.x} {first.y}"]
     for before, at, after in zip(points, points[1:], points[2:], strict=False):
@@ -102,43 +105,31 @@ def _rail(rail: Rail) -> str:
 
 
 def _card(node: Node) -> str:
-    step = node.card.step
-    badges = [] if node.card.delegation is not None else notes(step)
+    card = node.card
+    icons = [note for note in card.notes if note.kind in _ICONS]
     titles = (
         f'<text class="t" x="{node.x + 14}" y="{node.y + 20 + TITLE_LINE * number}">{markup(line)}</text>'
         for number, line in enumerate(node.lines)
     )
     under = node.y + node.h - 11
-    about = _about(node)
-    hint = "\n".join(map(markup, (node.id, *(note.text for note in badges))))
+    about = node.id if card.about is None else card.about
+    hint = "\n".join(map(markup, (node.id, *(note.text for note in card.notes))))
     return (
         f"<g><title>{hint}</title>"
         f'<rect class="card" x="{node.x}" y="{node.y}" width="{node.w}" height="{node.h}" rx="9"/>'
-        f'<rect class="edge e-{step.provenance.source}" x="{node.x}" y="{node.y + 6}" width="4" height="{node.h - 12}" '
+        f'<rect class="edge e-{card.writer}" x="{node.x}" y="{node.y + 6}" width="4" height="{node.h - 12}" '
         f'rx="2"/>{"".join(titles)}<text class="id" x="{node.x + 14}" y="{under}">'
-        f"{markup(_shortened(about, node.w - 30 - 20 * len(badges)))}</text>{''.join(_icons(node, badges))}</g>"
+        f"{markup(_shortened(about, node.w - 30 - 20 * len(icons)))}</text>{''.join(_icons(node, icons))}</g>"
     )
-
-
-def _about(node: Node) -> str:
-    """Return what stands below the title: whom a delegation goes to, or the id.
-
-    The call of a template names the rest.
-    """
-    if node.card.delegation is not None:
-        return node.card.delegation.workflow_id
-    provenance = node.card.step.provenance
-    inner = (provenance.origin or "").partition("#")[2]
-    return inner if inner and provenance.source == "template" else node.id
 
 
 def _shortened(text: str, room: int) -> str:
     return fitted(text, room, lambda part: pixels(part, 12), 1)[0]
 
 
-def _icons(node: Node, badges: list[Note]) -> Iterable[str]:
+def _icons(node: Node, icons: list[Note]) -> Iterable[str]:
     x = node.x + node.w - 10
-    for note in reversed(badges):
+    for note in reversed(icons):
         x -= 18
         yield f'<path class="note" transform="translate({x} {node.y + node.h - 22})" d="{_ICONS[note.kind]}"/>'
 
@@ -160,7 +151,7 @@ def _frame(frame: Frame) -> str:
 
 
 def _badge(frame: Frame, text: str) -> str:
-    """The bound of a loop, on its back rail."""
+    """Return the bound of a loop, on its back rail."""
     width = pixels(text, 12) + 10
     x, y = max(frame.x + 16 - width // 2, frame.x), frame.y + frame.h // 2 - 9
     return (
@@ -180,3 +171,19 @@ def _label(label: Label) -> str:
         f'<g><title>{markup(label.text)}</title><rect class="label" x="{label.x}" y="{label.y}" width="{label.w}" '
         f'height="{label.h}" rx="{6 if label.kind == "subject" else 10}"/>{"".join(texts)}</g>'
     )
+
+
+def render(blocks: Sequence[Block], form: str, name: str) -> str:
+    """Return a drawing as Mermaid, Graphviz or SVG text."""
+    match form:
+        case "mermaid":
+            return mermaid(blocks)
+        case "dot":
+            return dot(blocks, name)
+        case _:
+            return svg(layout(blocks), name)
+
+
+def drawing_data(blocks: Sequence[Block]) -> Data:
+    """Return a drawing as plain data: places, and the tree behind it."""
+    return {"layout": layout_data(layout(blocks)), "tree": tree_data(blocks)}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from workrail_lint.systems.workrail.graph.texts import clean, fitted, notes
-from workrail_lint.systems.workrail.graph.tree import Block, Branch, Card, Group, Switch, branch_text
+from workrail_lint.systems.drawing.shapes import Block, Branch, Card, Group, Switch
+from workrail_lint.systems.drawing.texts import clean, fitted
 
 _COLUMNS = 48
 # Mermaid writes entities with a number sign; a quote ends a label, an angle bracket begins markup, a backtick Markdown.
@@ -57,20 +57,17 @@ class _Chart:
             case Card():
                 return self._card(block, cluster)
             case Branch():
-                return self._decision(branch_text(block), [("yes", block)], "no", cluster)
+                return self._decision(block.label(), [("yes", block)], "no", cluster)
             case Switch():
-                lanes = [(branch_text(lane, block.subject), lane) for lane in block.lanes]
+                lanes = [(lane.label(block.subject), lane) for lane in block.lanes]
                 otherwise = None if block.is_complete else "otherwise"
                 return self._decision(block.subject or "which of these", lanes, otherwise, cluster)
             case Group():
                 return self._group(block, cluster)
 
     def _card(self, card: Card, cluster: _Cluster) -> tuple[list[str], list[_Exit]]:
-        is_virtual = card.step.provenance.source == "virtual"
-        words = tuple(note.text for note in notes(card.step))
-        if card.delegation is not None:
-            words = (f"delegates to {card.delegation.workflow_id}",)
-        node = _Node(self._name(), "virtual" if is_virtual else "step", (card.title, *words))
+        kind = "virtual" if card.writer == "virtual" else "step"
+        node = _Node(self._name(), kind, (card.title, *(note.text for note in card.notes)))
         cluster.inner.append(node)
         return [node.name], [(node.name, "")]
 
@@ -88,7 +85,7 @@ class _Chart:
 
     def _group(self, group: Group, cluster: _Cluster) -> tuple[list[str], list[_Exit]]:
         bound = () if group.bound is None else (f"at most {times(group.bound)}",)
-        frame = _Cluster(self._name(), (group.title, group.note, *bound))
+        frame = _Cluster(self._name(), tuple(filter(None, (group.title, group.note, *bound))))
         cluster.inner.append(frame)
         if group.kind != "parallel":
             entries, exits = self._sequence(group.items, frame)
@@ -104,7 +101,7 @@ def times(count: float) -> str:
 
 
 def mermaid(blocks: Sequence[Block]) -> str:
-    """A flowchart for Mermaid."""
+    """Return a flowchart for Mermaid."""
     chart = _Chart(blocks)
     lines = ["flowchart TD", *_mermaid_cluster(chart.root, "  ")]
     for source, target, words, is_back in chart.edges:
@@ -130,7 +127,7 @@ def _mermaid_label(*texts: str) -> str:
 
 
 def dot(blocks: Sequence[Block], name: str) -> str:
-    """A graph for Graphviz."""
+    """Return a graph for Graphviz."""
     chart = _Chart(blocks)
     lines = [f"digraph {_quoted([clean(name)])} {{", "  node [shape=box, style=rounded];"]
     lines += _dot_cluster(chart.root, "  ")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from workrail_lint.systems.workrail.graph.texts import fitted, pixels
-from workrail_lint.systems.workrail.graph.tree import Block, Branch, Card, Group, Switch, branch_text
-from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.documents.nodes import Node as DocumentNode
+from workrail_lint.systems.drawing.shapes import Block, Branch, Card, Data, Group, Switch
+from workrail_lint.systems.drawing.texts import fitted, pixels
 
 CARD_WIDTH, DELEGATION_WIDTH = 236, 200
-TITLE_SIZE, TITLE_LINE, TITLE_LINES = 14, 18, 2
+TITLE_SIZE, TITLE_LINE, TITLE_LINES = 14, 18, 3
 BOLD_SIZE = 16  # bold letters of size 14 take the room of these
 LABEL_SIZE, LABEL_LINE, LABEL_HEIGHT, LABEL_WIDTH = 13, 15, 20, 250
 _CARD_REST = 38  # of the height of a card: the id and the space around
@@ -78,7 +78,7 @@ class Label(NamedTuple):
     h: int
     lines: tuple[str, ...]
     text: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[DocumentNode, ...]
     target: str | None
 
 
@@ -130,7 +130,7 @@ class _Box:
 
 
 def layout(blocks: Sequence[Block]) -> Layout:
-    """Everything at its place."""
+    """Return the drawing of a workflow, with everything at its place."""
     whole = _sequence(blocks)
     axis, end = _MARGIN + whole.axis, _START + whole.h
     drawing = Layout(Point(axis, 22), whole.w + 2 * _MARGIN, end + 52, Point(axis, end + 30))
@@ -166,14 +166,14 @@ def _measured(block: Block) -> _Box:
 
 
 def _card(card: Card) -> _Box:
-    width = CARD_WIDTH if card.delegation is None else DELEGATION_WIDTH
+    width = CARD_WIDTH if not card.is_part else DELEGATION_WIDTH
     lines = title_lines(card)
     return _Box(card, width, _CARD_REST + TITLE_LINE * len(lines), width // 2)
 
 
 def title_lines(card: Card) -> tuple[str, ...]:
-    """The title of a card as it is drawn."""
-    width = (CARD_WIDTH if card.delegation is None else DELEGATION_WIDTH) - 30
+    """Return the title of a card as it is drawn."""
+    width = (CARD_WIDTH if not card.is_part else DELEGATION_WIDTH) - 30
     return tuple(fitted(card.title, width, partial(pixels, size=BOLD_SIZE), TITLE_LINES))
 
 
@@ -186,7 +186,7 @@ def _label(text: str) -> _Text:
 
 
 def _branch(branch: Branch) -> _Box:
-    body, label = _sequence(branch.items), _label(branch_text(branch))
+    body, label = _sequence(branch.items), _label(branch.label())
     axis = max(body.axis, label.w // 2)
     right = max(body.w - body.axis, label.w // 2 + _LABEL_LAYER)
     top = _JOIN + label.h + 12
@@ -197,7 +197,7 @@ def _switch(switch: Switch) -> _Box:
     lanes: list[_Box] = []
     x = 0
     for lane in switch.lanes:
-        body, label = _sequence(lane.items), _label(branch_text(lane, switch.subject))
+        body, label = _sequence(lane.items), _label(lane.label(switch.subject))
         axis = max(body.axis, label.w // 2)
         right = max(body.w - body.axis, label.w // 2 + (_LABEL_LAYER if label.w > LABEL_SIZE * 6 else 0))
         lanes.append(_Box(lane, axis + right, body.h, axis, inner=(body,), label=label, x=x))
@@ -218,7 +218,7 @@ def _switch(switch: Switch) -> _Box:
 
 
 def _middle(lanes: list[_Box]) -> int:
-    """The axis of a switch: that of the middle lane, or the middle between the outer ones."""
+    """Return the axis of a switch: that of the middle lane, or the middle between the outer ones."""
     first, last = lanes[0], lanes[-1]
     if len(lanes) % 2:
         middle = lanes[len(lanes) // 2]
@@ -260,7 +260,7 @@ def _parallel(group: Group) -> _Box:
 
 
 def _head_width(group: Group) -> int:
-    """Room for the title and the note of a frame, side by side, and for what layers add."""
+    """Return the room for the title and the note of a frame, side by side, and for what layers add."""
     note = pixels(group.note, 13)
     room = max(note, _HEAD_LAYER) if group.kind == "loop" else note
     return min(_even(pixels(group.title, BOLD_SIZE) + room + 58), 2 * CARD_WIDTH)
@@ -340,7 +340,9 @@ def _place_switch(box: _Box, switch: Switch, x: int, y: int, drawing: Layout) ->
         drawing.labels.append(_placed("subject", subject, axis, y + 2, (), None))
 
 
-def _placed(kind: str, text: _Text, axis: int, y: int, conditions: tuple[Condition, ...], target: str | None) -> Label:
+def _placed(
+    kind: str, text: _Text, axis: int, y: int, conditions: tuple[DocumentNode, ...], target: str | None
+) -> Label:
     return Label(kind, axis - text.w // 2, y, text.w, text.h, text.lines, text.text, conditions, target)
 
 
@@ -372,7 +374,7 @@ def _place_parallel(box: _Box, group: Group, x: int, y: int, drawing: Layout) ->
 
 
 def _first(box: _Box) -> str | None:
-    """The card or frame at which a rail into the box arrives; none where it splits first."""
+    """Return the card or frame at which a rail into the box arrives; none where it splits first."""
     while box.block is None:
         box = box.inner[0]
     return box.block.id if isinstance(box.block, Card | Group) else None
@@ -384,11 +386,8 @@ def _last(box: _Box) -> str | None:
     return box.block.id if isinstance(box.block, Card | Group) else None
 
 
-Data = dict[str, Any]
-
-
 def layout_data(drawing: Layout) -> Data:
-    """Boxes, rails and labels with their places, in pixels."""
+    """Return boxes, rails and labels with their places, in pixels."""
     return {
         "width": drawing.width,
         "height": drawing.height,
@@ -435,22 +434,3 @@ def layout_data(drawing: Layout) -> Data:
 
 def _box(x: int, y: int, w: int, h: int) -> Data:
     return {"x": x, "y": y, "w": w, "h": h}
-
-
-def tree_data(blocks: Sequence[Block]) -> list[Data]:
-    """The structure in the order of reading, for lists."""
-    return [_block_data(block) for block in blocks]
-
-
-def _block_data(block: Block) -> Data:
-    match block:
-        case Card():
-            return {"kind": "step", "id": block.id, "title": block.title}
-        case Group():
-            heading = {"kind": block.kind, "id": block.id, "title": block.title, "note": block.note}
-            return {**heading, "bound": block.bound, "items": tree_data(block.items)}
-        case Branch():
-            return {"kind": "branch", "text": branch_text(block), "items": tree_data(block.items)}
-        case Switch():
-            lanes = [{"text": branch_text(lane, block.subject), "items": tree_data(lane.items)} for lane in block.lanes]
-            return {"kind": "switch", "subject": block.subject, "complete": block.is_complete, "lanes": lanes}
