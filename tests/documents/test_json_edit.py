@@ -12,6 +12,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_edit import Editor, apply_edit, apply_fix, apply_fixes, difference, fix_edits
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Cut, Edit, Insert, Operation, Remove, Rename, Replace, ReplaceText
+from workrail_lint.documents.source_text import in_order
 from workrail_lint.findings import unsafe
 
 TEXT = """{
@@ -113,7 +114,7 @@ def test_no_two_edits_that_are_applied_overlap(edits: list[Edit]) -> None:
         assert is_applied == (not clashes)
         chosen += [edit] if is_applied else []
     expected = "abcdef"
-    for edit in sorted(chosen, reverse=True):
+    for edit in sorted(chosen, key=in_order, reverse=True):
         expected = apply_edit(expected, edit)
     assert text == expected
 

@@ -32,7 +32,7 @@ FOLDERS = [
 
 def found(capsys: pytest.CaptureFixture[str], *options: str) -> set[tuple[str, str]]:
     """Path and code of everything that a check reports."""
-    code = main(["check", "--no-cache", "--jobs", "1", "--select", "ALL", "--output-format", "jsonl", *options])
+    code = main(["check", "--no-cache", "--jobs", "1", "--select", "ALL", "--format", "jsonl", *options])
     assert code in (0, 1)
     return {(item["path"], item["code"]) for item in map(json.loads, capsys.readouterr().out.splitlines())}
 

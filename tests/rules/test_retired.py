@@ -10,9 +10,9 @@ from workrail_lint.findings import Confidence, Finding, Severity
 from workrail_lint.project.baseline import Baseline, baseline_text, parse_baseline
 from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.project.suppression import Suppression
-from workrail_lint.rules import retired
+from workrail_lint.rules import table
 from workrail_lint.rules.base import Rule
-from workrail_lint.rules.retired import RetiredRule
+from workrail_lint.rules.table import RetiredRule
 
 
 class Successor(Rule):
@@ -29,9 +29,9 @@ RENAMED = RetiredRule("AA001", "alpha-first", "AA001", "renamed")
 
 @pytest.fixture(autouse=True)
 def _retired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retired, "retired_rules", lambda: (MERGED, GONE, RENAMED))
+    monkeypatch.setattr(table, "retired_rules", lambda: (MERGED, GONE, RENAMED))
     words = {"AA002": MERGED, "alpha-two": MERGED, "AA003": GONE, "alpha-three": GONE, "alpha-first": RENAMED}
-    monkeypatch.setattr(retired, "_by_word", lambda: words)
+    monkeypatch.setattr(table, "_by_word", lambda: words)
 
 
 def selection(**options: list[str]) -> Selection:

@@ -48,11 +48,11 @@ def test_every_rule_can_be_explained(
     text = shown(capsys, code)
     assert text.replace("\n", "").isprintable()
     assert len(text) < 20_000
-    assert shown(capsys, code, "--output-format", "markdown") == page(rule)  # type: ignore[arg-type]
+    assert shown(capsys, code, "--format", "markdown") == page(rule)  # type: ignore[arg-type]
 
 
 def test_a_rule_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    shape = json.loads(shown(capsys, "json-trailing-comma", "--output-format", "json"))
+    shape = json.loads(shown(capsys, "json-trailing-comma", "--format", "json"))
     rule = next(rule for rule in RULES if rule.name == "json-trailing-comma")
     assert shape == {
         "code": "SY008",
@@ -74,10 +74,10 @@ def test_all_rules(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"\n{rule.code}  {rule.name} " in text
     for letters, title in families().items():
         assert f"{letters}  {title}\n" in text or not any(rule.family == letters for rule in RULES)
-    listed = json.loads(shown(capsys, "--output-format", "json"))
+    listed = json.loads(shown(capsys, "--format", "json"))
     assert listed["version"] == 1
     assert sorted(rule["code"] for rule in listed["rules"]) == [rule.code for rule in RULES]
-    assert sorted(shown(capsys, "--output-format", "markdown")) == sorted(index(RULES))
+    assert sorted(shown(capsys, "--format", "markdown")) == sorted(index(RULES))
 
 
 def test_a_rule_about_the_configuration_has_no_example(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,3 +107,12 @@ def test_an_unknown_rule(capsys: pytest.CaptureFixture[str], asked: str, hint: s
     assert captured.out == ""
     assert hint in captured.err
     assert "\x1b" not in captured.err
+
+
+def test_explain_is_another_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["SY008"], ["sy008", "--json"], ["LP"], []):
+        expected = shown(capsys, *arguments)
+        assert main(["explain", *arguments]) == 0
+        assert capsys.readouterr().out == expected
+    assert main(["explain", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: workrail-lint explain ")

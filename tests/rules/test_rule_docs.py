@@ -66,7 +66,7 @@ def test_further_examples_are_a_command_away() -> None:
     first, *others = rule.examples()
     assert len(others) == 1
     section = docs.section(rule)
-    assert section.endswith("1 more example: `workrail-lint rule LP012 --output-format markdown`.")
+    assert section.endswith("1 more example: `workrail-lint rule LP012 --format markdown`.")
     assert as_shown(docs.essentials(first).bad).decode() in section
     assert as_shown(docs.essentials(others[0]).bad).decode() in docs.page(rule)
 

@@ -9,8 +9,7 @@ import pytest
 from tools import rule_tables
 from workrail_lint.project.selection import unknown_patterns
 from workrail_lint.report.rule_docs import retired_section, shipped
-from workrail_lint.rules.retired import retired_rules
-from workrail_lint.rules.table import RuleTable, info_of
+from workrail_lint.rules.table import RuleTable, info_of, retired_rules
 from workrail_lint.systems.builtin import known_systems
 
 

@@ -132,7 +132,7 @@ def test_changes_are_told_workflow_first_then_what_went_then_in_the_new_order() 
         Change("changed", "", "x", 1, 2),
         Change("changed", "", "y", 1, None),
         Change("changed", "", "z", None, 3),
-        Change("removed", "gone", "", None, None),
+        Change("removed", "gone", "", None, None, lost={}),
         Change("added", "new", "", None, None),
         Change("changed", "kept", "a", 1, 2),
         Change("changed", "kept", "b", 1, None),

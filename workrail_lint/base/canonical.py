@@ -30,7 +30,7 @@ class CanonicalError(ValueError):
 
 
 def canonical_bytes(value: object) -> bytes:
-    """The RFC 8785 bytes of a JSON value. Raises CanonicalError when it has none."""
+    """Return the RFC 8785 bytes of a JSON value. Raises CanonicalError when it has none."""
     if is_plain(value):
         try:
             return _encode_plain(value)
@@ -45,7 +45,7 @@ def canonical_bytes(value: object) -> bytes:
 
 
 def canonical_record(value: object) -> bytes:
-    """The same bytes for a value of which is known that it holds no float, no huge integer and no astral name."""
+    """Return the canonical bytes of a value that is known to hold no float, no huge integer and no astral name."""
     try:
         return _encode_plain(value)
     except (TypeError, UnicodeEncodeError, RecursionError):
@@ -53,7 +53,7 @@ def canonical_record(value: object) -> bytes:
 
 
 def _encode_plain(value: object) -> bytes:
-    """Bytes of a value that is known to be plain. Importing orjson pays off only where much is hashed."""
+    """Return the bytes of a value that is known to be plain. Importing orjson pays off only where much is hashed."""
     global _encoded, _fast_encode
     if _fast_encode is not None:
         return _fast_encode(value)
@@ -81,7 +81,7 @@ _fast_encode: Encoder | None = None
 
 
 def is_plain(root: object) -> bool:
-    """True when the standard encoder's bytes are the canonical ones.
+    """Return whether the standard encoder's bytes are the canonical ones.
 
     They are as long as there is no float (spelling differs), no integer beyond 2**53 (precision
     differs), no value outside JSON, and no astral member name (order differs). Lone surrogates
@@ -119,19 +119,19 @@ _PLAIN_KINDS = {dict, list, str, int, bool, type(None)}
 
 
 def digest(data: bytes) -> str:
-    """`sha256:` and the lower-case hex digest of some bytes."""
+    """Return `sha256:` and the lower-case hex digest of some bytes."""
     import hashlib  # here, because a clean check hashes nothing and OpenSSL takes a while to load
 
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def canonical_hash(value: object) -> str:
-    """The digest of a value's canonical bytes."""
+    """Return the digest of a value's canonical bytes."""
     return digest(canonical_bytes(value))
 
 
 def hash_ref(workflow_hash: str) -> str:
-    """The short reference `wf_…`: base32 of the digest's first 16 bytes."""
+    """Return the short reference `wf_…`: base32 of the digest's first 16 bytes."""
     name, _, digits = workflow_hash.partition(":")
     if name != "sha256" or len(digits) != 64 or digits.strip("0123456789abcdef"):
         raise CanonicalError("WORKFLOW_HASH_INVALID_FORMAT", f"not a workflow hash: {workflow_hash!r}")
@@ -154,7 +154,7 @@ _CLOSE_OBJECT, _CLOSE_ARRAY = _Literal("}"), _Literal("]")
 
 
 def _canonical_text(root: object) -> str:
-    """The same bytes by the letter of the standard, iteratively, with the engine's surrogate escape."""
+    """Return the canonical text exactly by the standard, iteratively, with the engine's surrogate escape."""
     out: list[str] = []
     stack: list[object] = [root]
     while stack:

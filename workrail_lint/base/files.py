@@ -13,12 +13,12 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import translate
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Err, Ok, Record
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-PRIVATE = 0o600  # the mode of files that are nobody else's business
+PRIVATE = 0o600  # the mode of private files
 _OTHERS = 0o077
 
 CACHE_FOLDER = ".workrail-cache"
@@ -37,22 +37,25 @@ _OPENS_FOLDERS = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.suppor
 
 _Matcher: TypeAlias = Callable[[str], re.Match[str] | None]
 
-# What this process wrote for its user, in order: an interrupted command says how far it came.
+# What this process wrote or removed for its user, in order: an interrupted command says how far it came.
 written: list[str] = []
 
 
-class Unreadable(NamedTuple):
+class Unreadable(Record):
     """Why a file can't be read, in a sentence that names it."""
 
-    path: str
-    message: str
+    __slots__ = ("message", "path")
+
+    def __init__(self, path: str, message: str) -> None:
+        self.path = path
+        self.message = message
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
 
 
 def read_file(path: str, limit: int = MAX_FILE_BYTES) -> Ok[bytes] | Err[Unreadable]:
-    """The bytes of a regular file. A folder, a device, a pipe or a huge file is refused, not read."""
+    """Return the bytes of a regular file. A folder, a device, a pipe or a huge file is refused, not read."""
     try:
         return Ok(read_bytes(path, limit))
     except OSError as error:
@@ -60,9 +63,9 @@ def read_file(path: str, limit: int = MAX_FILE_BYTES) -> Ok[bytes] | Err[Unreada
 
 
 def read_bytes(path: str, limit: int = MAX_FILE_BYTES, *, offset: int = 0, follow: bool = True) -> bytes:
-    """The same, from an offset on; raises OSError. Unless links are followed, a link is refused."""
+    """Return the bytes of a regular file from an offset; raises OSError. Unless `follow`, a link is refused."""
     try:
-        # Without waiting: a named pipe would otherwise hold the run until somebody writes to it.
+        # Without waiting: a named pipe would otherwise block the run until a process writes to it.
         handle = os.open(path, os.O_RDONLY | _NO_WAITING | _BINARY | (0 if follow else _NO_LINK))
     except ValueError as error:
         raise OSError(errno.ENAMETOOLONG, "it is not a valid path") from error
@@ -95,7 +98,7 @@ def _read_up_to(handle: int, expected: int, limit: int) -> bytes:
 
 
 def read_shipped(path: str) -> bytes:
-    """A file that is part of this program."""
+    """Return a file that is part of this program."""
     with open(path, "rb", buffering=0) as file:
         return file.readall()
 
@@ -169,7 +172,7 @@ def _reason(error: OSError, limit: int) -> str:
 
 def is_own(path: str) -> bool:
     """Return whether a file or folder, and the link that leads to it, belong to the user or to root."""
-    if not hasattr(os, "geteuid"):  # Windows: nobody else can write to the folders of a user
+    if not hasattr(os, "geteuid"):  # Windows: no other user can write to the folders of a user
         return True
     try:
         owners = {os.lstat(path).st_uid, os.stat(path).st_uid}
@@ -209,7 +212,7 @@ def is_below(path: str, folders: Iterable[str]) -> bool:
 def output_root(folder: str) -> str:
     """Return the root for an output in a folder that the user named: nothing below it is written through a link.
 
-    It is the outermost project around the folder, or the current folder if that is further out. In neither of them
+    It is the outermost project around the folder, or the current folder if that is higher up. In neither of them
     the user's own links count, so it is the nearest folder that exists.
     """
     above = [os.path.abspath(folder)]
@@ -252,11 +255,13 @@ class _Folder:
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
         return os.open(self.place(name), flags | _BINARY, mode, dir_fd=self.descriptor)
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str) -> bool:
+        """Remove a file; False when there is none."""
         try:
             os.unlink(self.place(name), dir_fd=self.descriptor)
         except FileNotFoundError:
-            return
+            return False
+        return True
 
     def rename(self, old: str, new: str) -> None:
         """Take the place of what had the new name. A link there is replaced, not followed."""
@@ -332,7 +337,7 @@ def write_atomically(
     in_batch: bool = False,
     is_output: bool = True,
 ) -> None:
-    """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
+    """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content is unchanged.
 
     Nothing is written through a link, neither the file itself nor a folder below the root; for a path that the user
     typed, that is its `output_root`. With `parents`, missing folders are made. `mode` is what a new file may have at
@@ -355,10 +360,10 @@ def write_atomically(
         if not in_batch:
             _sweep(folder, *_ASIDE)
         _replace(folder, name, data, old, mode, durable=durable)
+        if is_output:
+            written.append(path)
         if durable and not in_batch:
             folder.sync()
-    if is_output:
-        written.append(path)
 
 
 def sync_folder(path: str, root: str) -> None:
@@ -429,7 +434,7 @@ def replace_file(source: str, target: str) -> None:
     os.replace(source, target)
 
 
-def remove_file(path: str, root: str) -> None:
+def remove_file(path: str, root: str, *, is_output: bool = True) -> None:
     """Remove a file, or a link, below a root; not an error when it is gone. No folder on the way may be a link."""
     at, name = _split(path)
     try:
@@ -437,7 +442,8 @@ def remove_file(path: str, root: str) -> None:
     except FileNotFoundError:
         return
     with folder:
-        folder.remove(name)
+        if folder.remove(name) and is_output:
+            written.append(path)
 
 
 def check_folder(path: str, root: str) -> None:
@@ -446,9 +452,9 @@ def check_folder(path: str, root: str) -> None:
         return
 
 
-def make_folders(path: str, root: str, mode: int = 0o777) -> None:
+def make_folders(path: str, root: str) -> None:
     """Make a folder and those on the way to it from a root. None of them may be a link."""
-    with _open_folder(path, root, mode):
+    with _open_folder(path, root, 0o777):
         return
 
 
@@ -471,7 +477,7 @@ def _make_like(handle: int, old: os.stat_result | None, mode: int) -> None:
             try:
                 os.fchown(handle, old.st_uid, old.st_gid)
             except OSError:
-                mode &= 0o700 | (old.st_mode & 0o044)  # not for us to give away; nobody gains the right to write
+                mode &= 0o700 | (old.st_mode & 0o044)  # not ours to give away; no one gains the right to write
     if hasattr(os, "fchmod"):
         os.fchmod(handle, mode)
 
@@ -480,7 +486,7 @@ def _make_like(handle: int, old: os.stat_result | None, mode: int) -> None:
 
 
 def _open_aside(folder: _Folder) -> tuple[int, str]:
-    """A new temporary file in a folder, locked, so that it is not removed as a leftover."""
+    """Return a new temporary file in a folder, locked, so that it is not removed as a leftover."""
     while True:
         aside = os.urandom(8).hex().join(_ASIDE)
         try:
@@ -576,9 +582,9 @@ def _matcher(patterns: list[str]) -> _Matcher:
 
 
 def inside(base: str, source: str) -> str | None:
-    """The normalized path of a source below its base, or None when it leaves the base.
+    """Return the normalized path of a source below its base, or None when it leaves the base.
 
-    Symbolic links are not followed here; whether one leads out of the base is a finding of its own.
+    Symbolic links are not followed here; whether one leads out of the base is a separate finding.
     """
     root = os.path.normpath(os.path.abspath(base))
     path = os.path.normpath(os.path.join(root, source))

@@ -1,6 +1,6 @@
 """The one way to start git: it reads objects and references of a repository, and nothing else that lies there.
 
-Git gets a folder of its own, made for one call: our configuration, and copies of the references if a name has to be
+Git gets a separate folder, made for one call: our configuration, and copies of the references if a name has to be
 resolved. Of the repository it sees the object store. So no setting of a repository or of the machine is ever read, and
 there is no list of dangerous ones that could be incomplete.
 """
@@ -126,7 +126,7 @@ def _copy_references(place: Place, revision: str, folder: str) -> bool:
     Nearly all of them go into one file, because making and removing many files is slow.
     """
     idents: dict[bytes, bytes] = {}  # of those with a file of their own
-    for root in dict.fromkeys((place.shared, place.own)):  # what a worktree has of its own counts for more
+    for root in dict.fromkeys((place.shared, place.own)):  # what belongs to the worktree alone takes precedence
         for name in _files_below(root, "refs"):
             value = _reference(root, name)
             full_name = os.fsencode(name.replace(os.sep, "/"))
@@ -229,6 +229,23 @@ class Repository:
         """Return what a file of a revision holds; None when it is not there (as in a partial clone)."""
         with private_folder(self.place, ident=blob.ident) as folder:
             ran = self._run(folder, "cat-file", "blob", blob.ident, limits=_READING)
+        return ran.output if ran.code == 0 else None
+
+    def commits(self, path: str, most: int) -> list[tuple[str, int]]:
+        """Return the last commits that changed a file, the newest first, each with its time in seconds since 1970."""
+        head = self.commit("HEAD")
+        if head is None:
+            return []
+        with private_folder(self.place, ident=head) as folder:
+            wanted = ("log", f"--max-count={most}", "--format=%H %ct", head, "--", path)
+            ran = self._run(folder, "--literal-pathspecs", *wanted)
+        lines = ran.output.decode("ascii", "replace").split("\n") if ran.code == 0 else []
+        return [(commit, int(seconds)) for commit, _, seconds in (line.partition(" ") for line in lines if line)]
+
+    def read_at(self, commit: str, path: str) -> bytes | None:
+        """Return what a file held in a commit; None when it was not there."""
+        with private_folder(self.place, ident=commit) as folder:
+            ran = self._run(folder, "cat-file", "blob", f"{commit}:{path}", limits=_READING)
         return ran.output if ran.code == 0 else None
 
     def last_changes(self, paths: Collection[str]) -> dict[str, int]:

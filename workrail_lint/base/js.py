@@ -33,13 +33,15 @@ _HALF_PAIR = Pattern("[\ud800-\udfff]")
 
 
 def json_text(value: Json, indent: str | None = None) -> str:
-    """Well-formed `JSON.stringify`: text as it is, but half a surrogate pair, which no file can hold, as its escape."""
+    """Return well-formed `JSON.stringify`: text as it is, but half a surrogate pair, which no file can hold, as its
+    escape.
+    """
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return _HALF_PAIR.compiled.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def number(lexeme: str) -> int | float:
-    """The double a JSON number lexeme denotes; an integral one within 2**53 comes back as an int.
+    """Return the double a JSON number lexeme denotes; an integral one within 2**53 comes back as an int.
 
     Both forms of an integral double are one number in JavaScript, so the reader keeps just one.
     """
@@ -87,12 +89,12 @@ def number_text(value: int | float) -> str:
 
 
 def is_number(value: object) -> bool:
-    """True for a JSON number; Python's bool is an int and must not count."""
+    """Return whether it is a JSON number; Python's bool is an int and must not count."""
     return type(value) is int or type(value) is float
 
 
 def keys(mapping: Mapping[str, object]) -> list[str]:
-    """Own keys in JavaScript's order: array indices ascending, then the rest as inserted."""
+    """Return own keys in JavaScript's order: array indices ascending, then the rest as inserted."""
     indices = [k for k in mapping if k.isdigit() and _is_array_index(k)]
     if not indices:
         return list(mapping)
@@ -123,6 +125,26 @@ def object_in(holder: object, member: str) -> dict[str, Any] | None:
     """Return a member of an unchecked value if it is there and an object."""
     value = holder.get(member) if isinstance(holder, dict) else None
     return value if isinstance(value, dict) else None
+
+
+def items_of(value: Any) -> list[Any]:
+    """Return a list; an empty one for other values."""
+    return value if type(value) is list else []
+
+
+def members_of(value: Any) -> dict[str, Any]:
+    """Return an object; an empty one for other values."""
+    return value if type(value) is dict else {}
+
+
+def strings_of(value: Any) -> list[str]:
+    """Return the strings of a list; none for other values."""
+    return [item for item in items_of(value) if type(item) is str]
+
+
+def objects_of(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none for other values."""
+    return [item for item in items_of(value) if type(item) is dict]
 
 
 def truthy(value: object) -> bool:
@@ -170,7 +192,7 @@ def trim(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Empty once trimmed."""
+    """Return whether a text is empty once trimmed."""
     return not text.strip(WHITESPACE)
 
 
@@ -251,12 +273,12 @@ def _as_double(value: int | float) -> float:
 
 
 def u16_length(text: str) -> int:
-    """Length in UTF-16 code units: an astral character counts two."""
+    """Return length in UTF-16 code units: an astral character counts two."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def u16_prefix(text: str, units: int) -> str:
-    """The first `units` UTF-16 code units; a cut pair leaves a lone surrogate, as in JavaScript."""
+    """Return the first `units` UTF-16 code units; a cut pair leaves a lone surrogate, as in JavaScript."""
     if text.isascii():
         return text[:units]
     raw = text.encode("utf-16-le", "surrogatepass")
@@ -264,17 +286,17 @@ def u16_prefix(text: str, units: int) -> str:
 
 
 def u8_length(text: str) -> int:
-    """Length in UTF-8 bytes, a lone surrogate counting three."""
+    """Return length in UTF-8 bytes, a lone surrogate counting three."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def u16_sorted(names: Iterable[str]) -> list[str]:
-    """Names by UTF-16 code unit, which is not code point order once astral characters appear."""
+    """Return names by UTF-16 code unit, which is not code point order once astral characters appear."""
     return sorted(names, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
 
 
 def type_name(value: object) -> str:
-    """The JSON type of a value, in JSON's words."""
+    """Return the JSON type of a value, in JSON's words."""
     if value is None:
         return "null"
     if isinstance(value, bool):

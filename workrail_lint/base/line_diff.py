@@ -16,7 +16,7 @@ _FEW = 1_000
 
 
 def unified_diff(old: Sequence[str], new: Sequence[str], path: str | None = None, *, context: int = 3) -> Iterator[str]:
-    """The lines of a unified diff without line ends; with a path, its two header lines come first."""
+    """Yield the lines of a unified diff without line ends; with a path, its two header lines come first."""
     matcher = _Matcher(old, new)
     shows_path = path is not None
     for group in matcher.get_grouped_opcodes(context):
@@ -65,7 +65,7 @@ class _Matcher(SequenceMatcher[str]):
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Where lines are that occur once in both texts: as many as come in the same order in both."""
+    """Return where lines are that occur once in both texts: as many as come in the same order in both."""
     once_old, once_new = ({line for line, count in Counter(lines).items() if count == 1} for lines in (old, new))
     places = {line: at for at, line in enumerate(new) if line in once_new}
     pairs = [(at, places[line]) for at, line in enumerate(old) if line in once_old and line in places]
@@ -87,7 +87,7 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _joined(blocks: list[Match]) -> list[Match]:
-    """The blocks with neighbours made one."""
+    """Return the blocks with neighbours made one."""
     result: list[Match] = []
     for block in blocks:
         last = result[-1] if result else None

@@ -52,7 +52,7 @@ def texts_for(pattern: Pattern) -> Iterator[str]:
 
 
 def _generate(program: Program, choices: _Choices) -> str | None:
-    """A text that walks once through the pattern; None when it would get too long."""
+    """Return a text that walks once through the pattern; None when it would get too long."""
     stack: list[str] = []
     for operation in program.operations:
         match operation:

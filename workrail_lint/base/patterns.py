@@ -50,7 +50,7 @@ class Pattern:
 
 
 def folded(text: str) -> str:
-    """A text in lower case, with the letters that a pattern takes for one another."""
+    """Return a text in lower case, with the letters that a pattern takes for one another."""
     lowered = text.lower()
     if lowered.isascii():
         return lowered

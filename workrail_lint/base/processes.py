@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -50,7 +51,8 @@ _KEPT = frozenset(
     )
 )
 _KEPT_FAMILIES = ("LC_", "XDG_", "WORKRAIL_")
-_SEARCH_PATHS = ("PATH", "PYTHONPATH")
+# And what they are when nothing is left of them: an empty PATH would be the current folder.
+_SEARCH_PATHS = {"PATH": os.defpath, "PYTHONPATH": ""}
 
 
 class Limits(NamedTuple):
@@ -84,7 +86,7 @@ def program(name: str) -> str | None:
     if os.path.dirname(name):
         return shutil.which(name)
     # Folder by folder: on Windows `which` would look into the current folder first.
-    folders = _absolute(os.environ.get("PATH", os.defpath)).split(os.pathsep)
+    folders = _absolute(os.environ.get("PATH", os.defpath), default="").split(os.pathsep)
     places = (shutil.which(os.path.join(folder, name)) for folder in folders if folder)
     return next(filter(None, places), None)
 
@@ -101,12 +103,14 @@ def environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name.upper() in _KEPT or name.upper().startswith(_KEPT_FAMILIES)
     }
-    paths = {name: _absolute(os.environ[name]) for name in _SEARCH_PATHS if name in os.environ}
+    paths = {
+        name: _absolute(os.environ[name], default) for name, default in _SEARCH_PATHS.items() if name in os.environ
+    }
     return {**kept, **paths, "PYTHONSAFEPATH": "1"}
 
 
-def _absolute(search_path: str) -> str:
-    return os.pathsep.join(folder for folder in search_path.split(os.pathsep) if os.path.isabs(folder))
+def _absolute(search_path: str, default: str = os.defpath) -> str:
+    return os.pathsep.join(folder for folder in search_path.split(os.pathsep) if os.path.isabs(folder)) or default
 
 
 def run(
@@ -121,7 +125,7 @@ def run(
 
 
 class Child:
-    """A process without input, in a group of its own, so that what it started ends with it."""
+    """A process without input, in a separate group, so that what it started ends with it."""
 
     def __init__(
         self,
@@ -249,6 +253,30 @@ def run_attached(command: Sequence[str]) -> None:
     if executable is None:
         raise FileNotFoundError(f"{command[0]} was not found")
     subprocess.run([executable, *command[1:]], check=False)
+
+
+def open_in_browser(address: str) -> bool:
+    """Show an address in the user's browser; False where there is none. The browser has the user's environment."""
+    path = os.environ.get("PATH")
+    try:
+        if path is not None:
+            os.environ["PATH"] = _absolute(path)
+        return webbrowser.open(address)
+    finally:
+        if path is not None:
+            os.environ["PATH"] = path
+
+
+def start_apart(command: Sequence[str]) -> None:
+    """Start a program that the user named and that has its own window, and leave it. OSError: it can't be started."""
+    executable = program(command[0])
+    if executable is None:
+        raise FileNotFoundError(f"{command[0]} was not found")
+    apart = subprocess.DEVNULL
+    process = subprocess.Popen(
+        [executable, *command[1:]], stdin=apart, stdout=apart, stderr=apart, start_new_session=True
+    )
+    threading.Thread(target=process.wait, daemon=True).start()
 
 
 class Conversation:

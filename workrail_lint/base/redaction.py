@@ -80,11 +80,11 @@ RULES: tuple[Rule, ...] = (
     ),
     MemberRule(
         "secret-members",
-        "replaces the value of members that are called password, secret, token, api key or credential, such as "
-        "dbPassword",
+        "replaces the value of members that are called password, secret, token, api key, credential or authorization, "
+        "such as dbPassword",
         Pattern(
             r"(?i).*(?:password|passwd|passphrase|secret|api[_-]?key|private[_-]?key|credential|auth[_-]?token|"
-            r"access[_-]?token)s?|token"
+            r"access[_-]?token)s?|token|authorization"
         ),
         _SECRET,
     ),
@@ -110,10 +110,12 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 NAMES = tuple(rule.name for rule in RULES)
+# The rules for texts of the project itself, whose paths and commit ids belong to what the author says.
+AUTHORED = tuple(rule for rule in RULES if rule.name in ("private-keys", "secrets"))
 
 
 def chosen_rules(added: Iterable[str], left_out: Iterable[str]) -> Ok[list[Rule]] | Err[str]:
-    """The rules without those that are left out, and with those that are added."""
+    """Return the rules without those that are left out, and with those that are added."""
     for name in left_out:
         if name not in NAMES:
             return Err(f"there is no rule '{name}'; the rules are {', '.join(NAMES)}")
@@ -127,13 +129,13 @@ def chosen_rules(added: Iterable[str], left_out: Iterable[str]) -> Ok[list[Rule]
 
 
 def own_rule(given: str) -> Ok[TextRule] | Err[str]:
-    """A rule of the user's: a regular expression, or `NAME=` before it."""
+    """Return a rule of the user's: a regular expression, or `NAME=` before it."""
     name, separator, pattern = given.partition("=")
     if not separator or not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", name):
         name, pattern = "own", given
     own = Pattern(pattern)
     try:
-        own.compiled  # noqa: B018 - kept there; the user is told at once what is wrong
+        own.compiled  # noqa: B018 - cached there; a wrong pattern is reported at once
         return Ok(TextRule(name, f"replaces {pattern}", own))
     except (re.error, RecursionError, OverflowError) as problem:
         return Err(f"'{pattern}' is not a regular expression: {problem}")
@@ -157,8 +159,14 @@ class Redactor:
         """How often each rule had something to do."""
         return {name: count for name, count in sorted(self.counts.items()) if count}
 
+    def is_needed_for(self, text: str) -> bool:
+        """Return whether a rule for texts may have something to do in a text, or in one that is JSON."""
+        return "PRIVATE KEY" in text or any(
+            rule.pattern.search(text) is not None for rule in self.rules if isinstance(rule, TextRule)
+        )
+
     def for_workspace(self, *folders: object) -> Redactor:
-        """The same rules for a session that worked in these folders, wherever they are."""
+        """Return the same rules for a session that worked in these folders, wherever they are."""
         roots = tuple(each.rstrip("/\\") for each in folders if isinstance(each, str) and len(each) > 3)
         rules: list[Rule] = []
         for rule in self.rules:
@@ -169,18 +177,18 @@ class Redactor:
         return Redactor(rules, self.counts, roots)
 
     def for_report(self, run: dict[str, Any]) -> Redactor:
-        """The same rules for a run as `sessions show --json` prints it."""
+        """Return the same rules for a run as `sessions show --json` prints it."""
         facts = [run.get("observations"), run.get("context")]
         observed, context = (each if isinstance(each, dict) else {} for each in facts)
         return self.for_workspace(observed.get("repo_root"), context.get("workspacePath"))
 
     def context(self, context: dict[str, Any]) -> dict[str, Any]:
-        """A context, or a change to one, without reserved variables."""
+        """Return a context, or a change to one, without reserved variables."""
         redacted: dict[str, Any] = self.value({name: context[name] for name in context if not self._is_reserved(name)})
         return redacted
 
     def value(self, value: Any) -> Any:
-        """Any JSON value, with the rules applied to all of its strings."""
+        """Return any JSON value, with the rules applied to all of its strings."""
         match value:
             case str():
                 return self.text(value)
@@ -192,7 +200,7 @@ class Redactor:
                 return value
 
     def report(self, value: Any) -> Any:
-        """Any JSON value with the rules applied, and without reserved variables wherever they are."""
+        """Return any JSON value with the rules applied, and without reserved variables wherever they are."""
         match value:
             case dict():
                 return {
@@ -221,7 +229,7 @@ class Redactor:
         return self.value(value)
 
     def text(self, text: str) -> str:
-        """A string with the rules applied."""
+        """Return a string with the rules applied."""
         for rule in self.rules:
             if isinstance(rule, TextRule):
                 text = rule.pattern.sub(partial(self._replacement, rule), text)

@@ -1,8 +1,8 @@
-"""Expected failures as values: every operation that can fail on bad input returns Ok or Err."""
+"""Results of functions: Ok or Err wherever bad input can make them fail, and records of several values."""
 
 from __future__ import annotations
 
-from typing import Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, Self, TypeVar
 
 T = TypeVar("T", covariant=True)
 E = TypeVar("E", covariant=True)
@@ -51,3 +51,30 @@ class Err(Generic[E]):
 
     def __hash__(self) -> int:
         return hash((Err, self.error))
+
+
+class Record:
+    """Several values under names, equal to another of the same class with the same values.
+
+    Classes on the path of every check are plain ones with slots: each named tuple there would cost as much as
+    importing three modules.
+    """
+
+    __slots__: tuple[str, ...] = ()
+    __match_args__: tuple[str, ...] = ()
+
+    def replaced(self, **changes: Any) -> Self:
+        """Return a copy with other values for some names."""
+        return type(self)(**{name: changes.get(name, getattr(self, name)) for name in self.__slots__})
+
+    def __repr__(self) -> str:
+        text = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({text})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, name) for name in self.__slots__))

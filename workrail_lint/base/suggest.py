@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from workrail_lint.base.wording import quoted
+
 # Among more names than this only those one edit away are looked for, and longer names are never compared: a document
 # may hold thousands of either, and each of its mistakes asks for a suggestion.
 _MANY = 100
@@ -11,7 +13,7 @@ _LONG = 200
 
 
 def nearest(name: str, known: Iterable[str], limit: int = 2, many: int = _MANY) -> str | None:
-    """The only known name within `limit` edits (or the closest one); None when nothing is near.
+    """Return the only known name within `limit` edits (or the closest one); None when nothing is near.
 
     A tie between two different names is no suggestion: guessing wrong is worse than saying nothing.
     """
@@ -41,7 +43,9 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 
 
 def _one_edit_away(name: str) -> set[str]:
-    """Everything that one edit makes of a name, with the letters ids are made of: looking those up beats comparing."""
+    """Return everything that one edit makes of a name, with the letters ids are made of: looking those up beats
+    comparing.
+    """
     letters = {*_LETTERS, *name}
     result: set[str] = set()
     for at in range(len(name) + 1):
@@ -55,21 +59,31 @@ def _one_edit_away(name: str) -> set[str]:
     return result
 
 
+def did_you_mean(suggestion: str | None) -> str:
+    """Return what a message ends with that suggests a name; nothing without a suggestion."""
+    return "" if suggestion is None else f"; did you mean {quoted(suggestion)}?"
+
+
 def hint(name: str, known: Collection[str], what: str = "known") -> str:
     """Return what a message about an unknown name ends with: the name that was meant, or all there are."""
-    meant = nearest(name, known)
-    return f"; did you mean '{meant}'?" if meant else f" ({what}: {', '.join(known)})"
+    return did_you_mean(nearest(name, known)) or f" ({what}: {', '.join(known)})"
 
 
 def nearest_id(name: str, known: Iterable[str]) -> str | None:
-    """Like `nearest`, but for dotted or hyphenated ids: also one that only lacks or mistakes its prefix."""
+    """Return the nearest dotted or hyphenated id, which may also only lack or mistake its prefix, or lack its end."""
     candidates = list(known)
     suggestion = nearest(name, candidates, max(2, len(name) // 8))
     if suggestion is not None or len(candidates) > _MANY:
         return suggestion
     tail = _tail(name)
-    same_tail = [candidate for candidate in candidates if _tail(candidate) == tail]
-    return same_tail[0] if len(same_tail) == 1 else None
+    similar = [candidate for candidate in candidates if _tail(candidate) == tail]
+    similar = similar or [candidate for candidate in candidates if _begins_with(candidate, name)]
+    return similar[0] if len(similar) == 1 else None
+
+
+def _begins_with(whole: str, part: str) -> bool:
+    """Return whether an id begins with most of another's words."""
+    return whole.startswith(part) and whole[len(part) : len(part) + 1] in ("-", "_") and len(part) >= 0.6 * len(whole)
 
 
 def _tail(name: str) -> str:
@@ -77,7 +91,7 @@ def _tail(name: str) -> str:
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
-    """Edits (insert, delete, replace, swap of neighbours) from a to b; `limit` + 1 when there are more."""
+    """Return edits (insert, delete, replace, swap of neighbours) from a to b; `limit` + 1 when there are more."""
     start = 0
     for x, y in zip(a, b, strict=False):
         if x != y:

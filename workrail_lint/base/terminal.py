@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from workrail_lint.base.patterns import Pattern
@@ -19,27 +19,27 @@ _LONGEST = 4_000
 
 
 def one_line(text: str) -> str:
-    """Text as one line without control characters, escape sequences or orders to a CI service."""
+    """Return text as one line without control characters, escape sequences or orders to a CI service."""
     cut = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
     line = printable(cut)
     return LOG_COMMAND.sub(r"#\\u0023", line) if "##" in line else line
 
 
 def shown_path(path: str) -> str:
-    """A path at the start of a line, where `::` would begin a workflow command."""
+    """Return a path at the start of a line, where `::` would begin a workflow command."""
     text = one_line(path)
     return f"./{text}" if text.lstrip().startswith("::") else text
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    """JSON in ASCII that stays what it is in a log or a web page, and that strict parsers accept."""
+    """Return JSON in ASCII that stays what it is in a log or a web page, and that strict parsers accept."""
     text = json.dumps(_well_formed(value), indent=indent)
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return LOG_COMMAND.sub(r"#\\u0023", text)
 
 
 def _well_formed(value: Any) -> Any:
-    """The value with surrogates paired, or replaced where they stand alone: no other text can hold them."""
+    """Return the value with surrogates paired, or replaced where they stand alone: no other text can hold them."""
     match value:
         case str():
             if value.isascii():
@@ -53,14 +53,14 @@ def _well_formed(value: Any) -> Any:
             return value
 
 
-# CI services take `##[command]`, `##vso[...]` and the like for orders, wherever in a line they stand.
+# CI services take `##[command]`, `##vso[...]` and the like for commands, anywhere in a line.
 LOG_COMMAND = Pattern(r"##(?=\w*\[)")
 # What `Style` and the links of a report make, and nothing else that a terminal obeys.
 _STYLING = Pattern(r"(\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)")
 
 
 def out(text: str, end: str = "\n", *, commands: bool = False) -> None:
-    """A result on stdout. What the terminal's encoding can't show is escaped, never a crash.
+    """Print a result. What the terminal's encoding can't show is escaped, never a crash.
 
     With `commands`, a line may be one for the CI service.
     """
@@ -68,12 +68,12 @@ def out(text: str, end: str = "\n", *, commands: bool = False) -> None:
 
 
 def err(text: str) -> None:
-    """A remark about the run on stderr."""
+    """Print a remark about the run on stderr."""
     _write(sys.stderr, neutral(text + "\n", styled=uses_colour(sys.stderr)))
 
 
 def neutral(text: str, *, styled: bool = False, commands: bool = False) -> str:
-    """Lines that no terminal and no CI service takes for anything but text. JSON stays what it is."""
+    """Return lines that no terminal and no CI service takes for anything but text. JSON stays what it is."""
     return "\n".join(_neutral_line(line, styled, commands) for line in text.split("\n"))
 
 
@@ -93,7 +93,13 @@ def _visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
 
 
+# What makes room where `progress` shows how far a command is.
+erase_progress: Callable[[], None] | None = None
+
+
 def _write(stream: TextIO, text: str) -> None:
+    if erase_progress is not None:
+        erase_progress()
     try:
         stream.write(text)
     except UnicodeEncodeError:
@@ -102,7 +108,7 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def out_json(value: Any, indent: int | None = None) -> None:
-    """A JSON value on stdout: readable if the encoding there has all its characters, else with JSON's escapes."""
+    """Print a JSON value: readable if the encoding there has all its characters, else with JSON's escapes."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode(sys.stdout.encoding or "ascii")
@@ -112,14 +118,14 @@ def out_json(value: Any, indent: int | None = None) -> None:
 
 
 def out_bytes(data: bytes) -> None:
-    """Exact bytes on stdout."""
+    """Print exactly these bytes."""
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
 def printable(text: str) -> str:
-    """Text from a document made harmless for a terminal or a CI log: no control characters, one line."""
+    """Return text from a document made harmless for a terminal or a CI log: no control characters, one line."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _escaped(c) for c in text)
@@ -131,7 +137,7 @@ def _escaped(char: str) -> str:
 
 
 def uses_colour(stream: TextIO | None = None) -> bool:
-    """Colours on a terminal, unless NO_COLOR is set or the terminal can't."""
+    """Return whether to use colours: on a terminal that has them, unless NO_COLOR is set."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -153,27 +159,3 @@ class Style:
         if not self.enabled or not names:
             return text
         return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m"
-
-
-class Progress:
-    """A counter on stderr that appears only when the work takes long and stderr is a terminal."""
-
-    def __init__(self, total: int, label: str, delay: float = 1.0) -> None:
-        self.total = total
-        self.label = label
-        self.is_shown = False
-        self.next = time.monotonic() + delay
-        self.watched = sys.stderr.isatty()
-
-    def step(self, done: int) -> None:
-        if not self.watched or time.monotonic() < self.next:
-            return
-        self.is_shown = True
-        self.next = time.monotonic() + 0.2
-        sys.stderr.write(f"\r{self.label} {done}/{self.total}")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        if self.is_shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

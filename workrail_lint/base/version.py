@@ -1,3 +1,3 @@
 """The version, in one place that costs nothing to import; the build reads it from here too."""
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
+    """Return a number with its noun: `1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def article(number: int) -> str:
-    """The article before a number: `an` 8, `an` 11, `an` 18, `an` 80, `a` 12."""
+    """Return the article before a number: `an` 8, `an` 11, `an` 18, `an` 80, `a` 12."""
     return "an" if number in (11, 18) or str(number).startswith("8") else "a"
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
-    """`a, b and c`."""
+    """Return words as a list in a sentence: `a, b and c`."""
     *head, tail = list(words) or [""]
     return f"{', '.join(head)} {last} {tail}" if head else tail
 
@@ -26,7 +26,7 @@ _MOST_NAMES = 30
 
 
 def quoted(text: object, longest: int | None = None) -> str:
-    """Author text inside a message: quoted, on one line, with control characters visible, cut when it is long."""
+    """Return author text for a message: quoted, on one line, with control characters visible, cut when it is long."""
     whole = str(text)
     if longest is not None and len(whole) > longest:
         whole = f"{whole[: longest - 1]}…"
@@ -34,7 +34,7 @@ def quoted(text: object, longest: int | None = None) -> str:
 
 
 def name_list(names: Iterable[object]) -> str:
-    """Known names inside a message."""
+    """Return known names inside a message."""
     known = list(names)
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
     return ", ".join(_on_one_line(str(name)) for name in known[:_MOST_NAMES]) + more if known else "(none)"

@@ -30,12 +30,13 @@ from workrail_lint.documents.operations import (
     ReplaceText,
     Respell,
 )
+from workrail_lint.documents.source_text import in_order
 
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 def fix_edits(document: JsonDocument, fix: Change) -> tuple[Edit, ...]:
-    """The edits of one fix; for many fixes of one text use an `Editor`."""
+    """Return the edits of one fix; for many fixes of one text use an `Editor`."""
     return Editor(document).edits(fix)
 
 
@@ -44,7 +45,7 @@ def apply_edit(text: str, edit: Edit) -> str:
 
 
 def apply_fix(text: str, edits: tuple[Edit, ...]) -> str:
-    """The text after the edits of one fix, which never overlap."""
+    """Return the text after the edits of one fix, which never overlap."""
     return apply_fixes(text, [edits])[0]
 
 
@@ -57,7 +58,7 @@ def apply_fixes(text: str, fixes: list[tuple[Edit, ...]]) -> tuple[str, list[boo
         applied.append(free)
         if free:
             for edit in edits:
-                insort(accepted, edit)
+                insort(accepted, edit, key=in_order)
     parts: list[str] = []
     at = 0
     for edit in accepted:
@@ -80,7 +81,7 @@ def _start(edit: Edit) -> int:
 
 
 def difference(old: str, new: str) -> Edit | None:
-    """The smallest single edit from one text to another."""
+    """Return the smallest single edit from one text to another."""
     if old == new:
         return None
     start = _shared(old, new)
@@ -126,7 +127,7 @@ class Editor:
         self._done: dict[int, tuple[Change, tuple[Edit, ...]]] = {}  # by identity: findings may share a large fix
 
     def edits(self, fix: Change) -> tuple[Edit, ...]:
-        """The edits of a fix; none when it can't be applied (its place is gone) or changes nothing."""
+        """Return the edits of a fix; none when it can't be applied (its place is gone) or changes nothing."""
         if id(fix) not in self._done:
             self._done[id(fix)] = fix, self._edits(fix)
         return self._done[id(fix)][1]
@@ -136,13 +137,13 @@ class Editor:
         operations = _from_the_end(fix.operations)
         if _are_apart(operations):
             edits = [self._edit(operation) for operation in operations]
-            changes = sorted(edit for edit in edits if edit is not None and text[edit.start : edit.end] != edit.text)
-            return () if None in edits else tuple(changes)
+            changes = [edit for edit in edits if edit is not None and text[edit.start : edit.end] != edit.text]
+            return () if None in edits else tuple(sorted(changes, key=in_order))
         change = self._one_by_one(operations)
         return () if change is None else (change,)
 
     def _one_by_one(self, operations: list[Operation]) -> Edit | None:
-        """One edit for operations that build on each other, worked out on the part of the text they are about."""
+        """Return one edit for operations that build on each other, computed on the part of the text they are about."""
         base = _common_place(operations)
         node = self.document.node(base) if base else None
         if base and node is None:
@@ -159,7 +160,7 @@ class Editor:
         return None if change is None else Edit(change.start + shift, change.end + shift, change.text)
 
     def _part(self, node: NodeSpan | None) -> tuple[str, int]:
-        """A value as separate text, indented as in its line, and how far that moves its offsets."""
+        """Return a value as separate text, indented as in its line, and how far that moves its offsets."""
         text = self.document.text
         if node is None:
             return text, 0
@@ -233,7 +234,7 @@ class Editor:
         return Edit(following, following, f"{label}{self._written_at(following, value)},{gap}")
 
     def _only_child(self, outer: NodeSpan, label: str, value: Json) -> str:
-        """The text between the brackets of a container when its first element is inserted."""
+        """Return the text between the brackets of a container when its first element is inserted."""
         unit, newline, has_lines = self._style
         if not has_lines:
             return label + self._written_at(outer.start, value)
@@ -264,14 +265,14 @@ class Editor:
         return _Style(indent[1] if indent else "  ", "\r\n" if "\r\n" in text else "\n", "\n" in text)
 
     def _written(self, node: NodeSpan, value: Json) -> str:
-        """A value in the place of another: on one line when that was."""
+        """Return a value in the place of another: on one line when that was."""
         old = self.document.text[node.start : node.end]
         if isinstance(value, dict | list) and old[:1] in "{[" and "\n" not in old:
             return json_text(value)
         return self._written_at(_begin(node), value)
 
     def _written_at(self, offset: int, value: Json) -> str:
-        """A value written the way the text is: indented when it is, from the margin of its line."""
+        """Return a value written like the text: indented if the text is, from the margin of its line."""
         unit, newline, has_lines = self._style
         if not isinstance(value, dict | list) or not has_lines:
             return json_text(value)
@@ -282,12 +283,12 @@ class Editor:
 
 
 def renamed(operation: Rename) -> str:
-    """The pointer of a member once it has its new name."""
+    """Return the pointer of a member once it has its new name."""
     return pointers.child(pointers.parent(operation.pointer), operation.name)
 
 
 def _from_the_end(operations: tuple[Operation, ...]) -> list[Operation]:
-    """Raw cuts speak of the original offsets, so the last one goes first; the others keep their order."""
+    """Return the raw cuts from the last to the first, as they use the original offsets; then the others."""
     raw = [op for op in operations if isinstance(op, Cut | Respell)]
     return sorted(raw, key=lambda op: -op.start) + [op for op in operations if not isinstance(op, Cut | Respell)]
 
@@ -303,7 +304,9 @@ def _are_apart(operations: list[Operation]) -> bool:
 
 
 def _place(operation: Operation) -> str:
-    """The value that an operation changes: a container that gains, loses or renames something changes as a whole."""
+    """Return the value that an operation changes: a container that gains, loses or renames something changes as a
+    whole.
+    """
     match operation:
         case Remove(pointer) | Rename(pointer, _):
             return pointers.parent(pointer)
@@ -314,7 +317,7 @@ def _place(operation: Operation) -> str:
 
 
 def _common_place(operations: list[Operation]) -> str:
-    """The innermost container that all operations are inside of; the root when some speak of raw characters."""
+    """Return the innermost container that all operations are inside of; the root when some speak of raw characters."""
     values = (Replace, ReplaceText)
     places = [pointers.parent(_place(op)) if isinstance(op, values) else _place(op) for op in operations]
     shared, *others = [pointers.decode(place) for place in places]
@@ -324,7 +327,7 @@ def _common_place(operations: list[Operation]) -> str:
 
 
 def _moved(operation: Operation, base: str) -> Operation:
-    """The operation as it is seen from inside a container."""
+    """Return the operation as it is seen from inside a container."""
     if not base:
         return operation
     moved = copy(operation)
@@ -341,12 +344,12 @@ def _begin(node: NodeSpan) -> int:
 
 
 def _plain(text: str) -> bool:
-    """True for text that is the same in a JSON string."""
+    """Return whether a text is the same in a JSON string."""
     return text.isprintable() and '"' not in text and "\\" not in text
 
 
 def _gap(text: str, outer: NodeSpan, children: list[NodeSpan]) -> str:
-    """The white space between two siblings."""
+    """Return the white space between two siblings."""
     if len(children) > 1:
         between = text[children[0].end : _begin(children[1])]
         return between.partition(",")[2] if not between.partition(",")[2].strip() else " "

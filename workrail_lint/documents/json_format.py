@@ -43,7 +43,7 @@ def restyled(text: str, walk: SchemaWalk | None = None) -> str | None:
 
 
 def ordered(text: str, walk: SchemaWalk) -> str:
-    """Valid JSON text with known members first, in the order of the schema, then the others as they were."""
+    """Return valid JSON text with known members first, in the order of the schema, then the others as they were."""
     tokens = list(_TOKEN.finditer(text))
     value, _ = _parsed(tokens, 0)
     return text[: value.start] + _Writer(text, walk).written(value, walk.at(())) + text[value.end :]
@@ -80,7 +80,7 @@ class _Writer:
         self._members: dict[tuple[int, ...], tuple[dict[str, int], dict[str, list[Schema]]]] = {}
 
     def written(self, value: _Value, schemas: list[Schema]) -> str:
-        """The text of a value. One in which nothing moves keeps its text, whitespace included."""
+        """Return the text of a value. One in which nothing moves keeps its text, whitespace included."""
         if value.members:
             order, inner = self._members_of(schemas)
             wanted = sorted(value.members, key=lambda member: order.get(member[0], len(order)))
@@ -94,7 +94,7 @@ class _Writer:
         return self._text[value.start : value.end]
 
     def _members_of(self, schemas: list[Schema]) -> tuple[dict[str, int], dict[str, list[Schema]]]:
-        """The place of each member in the order, and its schemas, by its name as it is written."""
+        """Return the place of each member in the order, and its schemas, by its name as it is written."""
         key = tuple(map(id, schemas))
         if key not in self._members:
             members = {f'"{member.name}"': member.schemas for member in self._walk.members(schemas)}
@@ -103,7 +103,7 @@ class _Writer:
 
 
 def _filled(value: _Value, text: str, inner: list[_Value], parts: list[str]) -> str:
-    """A container with its own text between its values."""
+    """Return a container with its own text between its values."""
     pieces: list[str] = []
     at = value.start
     for each, part in zip(inner, parts, strict=True):
@@ -118,7 +118,7 @@ _OPENERS = ('": {', '": [')
 
 
 def layout_problem(text: str) -> int | None:
-    """The first line (from 1) of a valid JSON text that is not formatted this way; None if all are.
+    """Return the first line (from 1) of a valid JSON text that is not formatted this way; None if all are.
 
     Line endings do not matter. This runs for every document, so the most common lines (a string, a member with a
     string, a bracket) are recognized by their ends, without compiling a regular expression.
@@ -164,7 +164,7 @@ def layout_problem(text: str) -> int | None:
 
 
 def _first_doubt(text: str) -> tuple[int, int] | None:
-    """The first line that may be wrong, and the column it starts at: a quick test. None if all are right.
+    """Return the first line that may be wrong, and the column it starts at: a quick test. None if all are right.
 
     Every list or object of strings on one line is doubtful. The text between two strings is one of a few dozen, so
     each of these is analyzed only once.
@@ -197,7 +197,7 @@ def _is_hollow(glue: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _move(glue: str, is_last: bool) -> tuple[int, int] | None:
-    """The columns before and after the text that follows a string, up to the next string or the end.
+    """Return the columns before and after the text that follows a string, up to the next string or the end.
 
     None if it is not formatted correctly for any starting column.
     """
@@ -263,7 +263,7 @@ def _item(body: str) -> int | None:
 
 
 def _string_end(text: str) -> int:
-    """The offset after the string that a text starts with."""
+    """Return the offset after the string that a text starts with."""
     end = text.find('"', 1) + 1
     return end if text[end - 2] != "\\" else read_string(text, 0)[1]
 
@@ -277,7 +277,7 @@ def _one_line(value: str) -> bool:
 
 
 def formatted(text: str) -> str:
-    """Valid JSON text in this layout, its line ends kept."""
+    """Return valid JSON text in this layout, its line ends kept."""
     newline = "\r\n" if "\r\n" in text else "\n"
     plain = _with_newlines(text)
     lines = _whole_lines(plain)
@@ -319,7 +319,7 @@ def formatted(text: str) -> str:
 
 
 def _whole_lines(text: str) -> list[str] | None:
-    """The lines of a text in which each has one item already, so that only the space around them can be amiss.
+    """Return the lines of a text in which each has one item already, so that only the space around them can be amiss.
 
     None for any other text, which has to be taken apart.
     """
@@ -352,7 +352,7 @@ def _has_gap(body: str) -> bool:
 
 
 def _containers(tokens: list[tuple[int, str]]) -> dict[int, tuple[int, int]]:
-    """For the token that opens a container: the index of the one that closes it, and the offset after that."""
+    """Return the index of the token that closes the container opened by this one, and the offset after that."""
     spans: dict[int, tuple[int, int]] = {}
     opened: list[int] = []
     for index, (start, token) in enumerate(tokens):

@@ -93,7 +93,7 @@ class JsonDocument:
         return self.plain_numbers and "".join(set[str]().union(*self._objects)).isascii()
 
     def node(self, pointer: str) -> NodeSpan | None:
-        """The offsets of the value at a pointer, or None if there is no such value."""
+        """Return the offsets of the value at a pointer, or None if there is no such value."""
         if self._nodes is not None:
             return self._nodes.get(pointer)
         text = _without_bom(self.text)
@@ -115,7 +115,7 @@ class JsonDocument:
         return container
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
-        """The span of a value, or of its member name."""
+        """Return the span of a value, or of its member name."""
         node = self.node(pointer)
         if node is None:
             return None
@@ -124,7 +124,7 @@ class JsonDocument:
         return self.source.span(node.start, node.end)
 
     def numbers(self) -> list[NumberLexeme]:
-        """Every number as written, in document order."""
+        """Return every number as written, in document order."""
         if self._numbers is None:
             from workrail_lint.documents.json_recovery import parse  # few rules ask for numbers
 
@@ -191,7 +191,7 @@ def _read_into(document: JsonDocument, max_depth: int, most_problems: int) -> No
 
 
 def _without_bom(text: str) -> str:
-    """The text with a leading BOM replaced by a blank, so that all offsets stay the same."""
+    """Return the text with a leading BOM replaced by a blank, so that all offsets stay the same."""
     return " " + text[1:] if text.startswith("\ufeff") else text
 
 
@@ -273,7 +273,7 @@ def deeper_than(value: object, limit: int) -> bool:
 
 
 def text_of(data: bytes) -> str:
-    """The text that is read from some bytes: bad UTF-8 is replaced."""
+    """Return the text that is read from some bytes: bad UTF-8 is replaced."""
     return data.decode(errors="replace")
 
 
@@ -315,7 +315,10 @@ class _Container:
         self.places: dict[str, tuple[int, ...]] = {}  # by name or index: the value, and both ends of the name
 
     def find(self, text: str, token: str) -> tuple[int, ...]:
-        """The offset of a member or element; of a member also both ends of its name. Raises ValueError if not there."""
+        """Return the offset of a member or element; of a member also both ends of its name.
+
+        Raises ValueError if not there.
+        """
         places, at = self.places, self._at
         if self._line and self._is_object and "\\" not in token:
             # By its line, as strings have no line breaks and what is below has more indentation. The root ends last.
@@ -350,7 +353,7 @@ class _Container:
         return places[token]
 
     def end(self, text: str, at: int) -> int:
-        """The offset after a value. In a laid-out text it ends where its line does, or its last line."""
+        """Return the offset after a value. In a laid-out text it ends where its line does, or its last line."""
         if not self._line:
             return skip_value(text, at)
         if text.startswith(_OPENING, at):

@@ -228,7 +228,7 @@ class _Parser:
         raise AssertionError  # pragma: no cover - fail() never returns
 
     def word(self, pointer: str) -> js.Json:
-        """A number, a literal, or an invalid word."""
+        """Return a number, a literal, or an invalid word."""
         start = self.at
         match = _NUMBER_LIKE.match(self.text, start)
         word = match[0] if match else ""
@@ -252,7 +252,7 @@ class _Parser:
 
     @classmethod
     def no_document(cls, word: str) -> str:
-        """A text that does not begin like JSON is not quoted: a repository can name a file of somebody's secrets."""
+        """Return what to say about text that is not JSON, without quoting it: the file may hold secrets."""
         known = word.lower() in ("none", "undefined", "nil", "true", "false", "null")
         return cls.bad_word(word) if known else "expected a value, found text that is not JSON"
 
@@ -366,7 +366,7 @@ class _Parser:
                 )
 
     def forget_lost_numbers(self) -> None:
-        """The numbers of replaced members are not part of the value."""
+        """Drop the numbers of replaced members, which are not part of the value."""
         lost = sorted(self.lost)
         kept: list[NumberLexeme] = []
         at, end = 0, -1  # numbers and replaced members are both in text order; the latter may be nested

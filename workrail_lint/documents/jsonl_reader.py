@@ -64,7 +64,7 @@ class JsonlDocument:
         return not self.text or self.text.endswith("\n")
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
-        """The span of a line, or of a value on it."""
+        """Return the span of a line, or of a value on it."""
         token, _, rest = pointer[1:].partition("/")
         if not token.isdigit() or int(token) >= len(self.lines):
             return self.source.span(0, 0) if not pointer else None
@@ -100,6 +100,6 @@ def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> Jsonl
 
 
 def _lines(text: str) -> list[str]:
-    """The lines between line feeds; the empty rest after the last one does not count."""
+    """Return the lines between line feeds; the empty rest after the last one does not count."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines

@@ -65,7 +65,7 @@ class MarkdownDocument:
         return self.source.text
 
     def body(self, index: int) -> list[Line]:
-        """The lines of a section: up to the next heading of the same or a higher level."""
+        """Return the lines of a section: up to the next heading of the same or a higher level."""
         heading = self.headings[index]
         for place in range(index + 1, len(self.headings)):
             if self.headings[place].level <= heading.level:
@@ -73,12 +73,12 @@ class MarkdownDocument:
         return self.lines[heading.last + 1 :]
 
     def heading_of(self, offset: int) -> Heading | None:
-        """The heading above a place; None before the first one."""
+        """Return the heading above a place; None before the first one."""
         above = [heading for heading in self.headings if self.lines[heading.first].start <= offset]
         return above[-1] if above else None
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
-        """The span of the heading that `#title` names; that of the first line for the whole document."""
+        """Return the span of the heading that `#title` names; that of the first line for the whole document."""
         if not pointer:
             return self.source.span(0, self.lines[0].end if self.lines else 0)
         for heading in self.headings:
@@ -162,13 +162,13 @@ class _Scanner:
 
 
 def _without_closing(title: str) -> str:
-    """An ATX title without the closing `#` characters."""
+    """Return an ATX title without the closing `#` characters."""
     kept = title.rstrip("#")
     return kept.rstrip() if kept != title and (not kept or kept[-1] in " \t") else title
 
 
 def _front_matter(text: str) -> int:
-    """Where the text after YAML front matter begins; 0 if there is none."""
+    """Return where the text after YAML front matter begins; 0 if there is none."""
     if not text.startswith(("---\n", "---\r\n")):
         return 0
     closing = re.search(r"\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", text)
@@ -176,5 +176,5 @@ def _front_matter(text: str) -> int:
 
 
 def plain_text(text: str) -> str:
-    """A line without inline markup; the words of links, code and emphasis remain."""
+    """Return a line without inline markup; the words of links, code and emphasis remain."""
     return _INLINE.compiled.sub(lambda match: match[1] or "", text).strip()

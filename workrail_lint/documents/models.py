@@ -18,7 +18,7 @@ from workrail_lint.documents.schema.dialect import BY_TYPE, duplicates, python_p
 
 
 def spaced(name: str) -> str:
-    """`LoopStep` and `maxIterations` as `Loop step` and `Max iterations`."""
+    """Return `LoopStep` and `maxIterations` as `Loop step` and `Max iterations`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", name).strip()
     return words[:1].upper() + words[1:].lower()
 
@@ -197,7 +197,7 @@ class Switch(ABC):
 
     @abstractmethod
     def schema(self, choices: Mapping[str, JsonSchemaValue]) -> JsonSchemaValue:
-        """The JSON Schema of the union, given those of its alternatives by tag."""
+        """Return the JSON Schema of the union, given those of its alternatives by tag."""
 
 
 class ByType(Switch):
@@ -270,7 +270,7 @@ class ByPresence(Switch):
 
 
 def _members(value: Any) -> Mapping[str, Any] | None:
-    """The members of an object by their names in the file; None for what is no object."""
+    """Return the members of an object by their names in the file; None for what is no object."""
     if isinstance(value, BaseModel):
         fields = type(value).model_fields
         return {fields[name].alias or name: getattr(value, name) for name in value.model_fields_set}

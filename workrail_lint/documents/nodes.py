@@ -104,10 +104,10 @@ class Node:
         copy = type(self)()
         members = copy.__dict__
         members.update(raw=raw, parent=self.parent, key=self.key)
-        own, empty = self.__dict__, [name for name in self.required_parts if name not in self.raw]
-        for name in (*raw, *empty):
-            attribute = self.leaves[name] if name in self.leaves else self.parts[name][0] if name in self.parts else ""
-            if attribute in own:
+        own, attributes, parts = self.__dict__, self.leaves, self.parts
+        for name in (*raw, *self.required_parts):
+            attribute = attributes[name] if name in attributes else parts[name][0] if name in parts else ""
+            if attribute in own and (name in raw or name not in self.raw):
                 members[attribute] = own[attribute]
         members.update(leaves)
         return copy
@@ -154,7 +154,7 @@ class Reader(Protocol):
 class Build:
     """Builds the nodes of one document, given everywhere that it breaks its schema.
 
-    `reported` are the violations that authors are told about, and that count as damage. If there are none, which is
+    `reported` are the violations that authors see, and that count as damage. If there are none, which is
     usual, building is one loop over the members of each object.
     """
 
@@ -221,7 +221,7 @@ class Build:
         self._fill(node, right)
 
     def _without_wrong(self, value: Any, node: Node, name: str, place: str) -> Any:
-        """A list or an object of plain values or lists of these, without what has a wrong type."""
+        """Return a list or an object of plain values or lists of these, without what has a wrong type."""
         if isinstance(value, list):
             return self.elements(value, node, name)
         if isinstance(value, dict):

@@ -9,26 +9,17 @@ from __future__ import annotations
 from typing import Protocol
 
 from workrail_lint.base.js import Json
+from workrail_lint.base.result import Record
 from workrail_lint.documents.source_text import Edit as Edit
 
 
-class Operation:
-    """One change. Plain classes: named tuples would cost more to define than a clean file costs to check."""
+class Operation(Record):
+    """One change."""
 
-    __slots__: tuple[str, ...] = ()
-    __match_args__: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        text = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
-        return f"{type(self).__name__}({text})"
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+    __slots__ = ()
 
     def __hash__(self) -> int:
-        return hash((type(self), repr(self)))
+        return hash((type(self), repr(self)))  # a value may be a list or an object
 
 
 class Replace(Operation):

@@ -10,17 +10,17 @@ Token = str | int
 
 
 def encode(tokens: Iterable[Token]) -> str:
-    """`["steps", 0, "a/b"]` as `/steps/0/a~1b`."""
+    """Return `["steps", 0, "a/b"]` as `/steps/0/a~1b`."""
     return "".join(f"/{str(token).replace('~', '~0').replace('/', '~1')}" for token in tokens)
 
 
 def child(pointer: str, token: Token) -> str:
-    """The pointer of a member or element below another."""
+    """Return the pointer of a member or element below another."""
     return f"{pointer}/{token if type(token) is int else str(token).replace('~', '~0').replace('/', '~1')}"
 
 
 def decode(pointer: str) -> list[str]:
-    """The reference tokens of a pointer, unescaped. Raises ValueError for an invalid pointer."""
+    """Return the reference tokens of a pointer, unescaped. Raises ValueError for an invalid pointer."""
     if not pointer:
         return []
     if pointer[0] != "/":
@@ -30,12 +30,12 @@ def decode(pointer: str) -> list[str]:
 
 
 def parent(pointer: str) -> str:
-    """The pointer one level up; the root is its own parent."""
+    """Return the pointer one level up; the root is its own parent."""
     return pointer.rpartition("/")[0]
 
 
 def resolve(root: object, pointer: str) -> object:
-    """The value at a pointer. Raises KeyError if there is none."""
+    """Return the value at a pointer. Raises KeyError if there is none."""
     value = root
     for token in decode(pointer):
         if isinstance(value, dict) and token in value:
@@ -48,7 +48,7 @@ def resolve(root: object, pointer: str) -> object:
 
 
 def sort_key(pointer: str) -> list[tuple[int, int, str]]:
-    """A document order that does not depend on the order of members: indices count as numbers."""
+    """Return a document order that does not depend on the order of members: indices count as numbers."""
     return [(0, int(token), "") if token.isascii() and token.isdigit() else (1, 0, token) for token in decode(pointer)]
 
 
@@ -56,7 +56,7 @@ _ID_MEMBERS = ("id", "slotId", "name", "workflowId")
 
 
 def id_pointer(root: object, pointer: str) -> str:
-    """A pointer that names array elements by their id, if they have one."""
+    """Return a pointer that names array elements by their id, if they have one."""
     parts = pointer.split("/")
     if parts[0]:
         return pointer
@@ -84,7 +84,7 @@ def _id_of(value: object) -> str | None:
 
 
 def relative_to(root: str, path: str) -> str:
-    """A path relative to `root`, independent of the working directory."""
+    """Return a path relative to `root`, independent of the working directory."""
     return os.path.relpath(path, root).replace(os.sep, "/") if path else ""
 
 

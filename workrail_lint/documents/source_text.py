@@ -4,37 +4,51 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 
 _LINE_END = Pattern(r"\r\n|\r|\n")
 _STRIDE = 1_024
 
 
-class Position(NamedTuple):
+class Position(Record):
     """A place in a text: 1-based line and column in code points, and both offsets."""
 
-    line: int
-    column: int
-    offset: int
-    byte_offset: int
+    __slots__ = ("byte_offset", "column", "line", "offset")
+
+    def __init__(self, line: int, column: int, offset: int, byte_offset: int) -> None:
+        self.line = line
+        self.column = column
+        self.offset = offset
+        self.byte_offset = byte_offset
 
 
-class Span(NamedTuple):
+class Span(Record):
     """A range of text, end exclusive."""
 
-    start: Position
-    end: Position
+    __slots__ = ("end", "start")
+
+    def __init__(self, start: Position, end: Position) -> None:
+        self.start = start
+        self.end = end
 
 
-class Edit(NamedTuple):
+class Edit(Record):
     """Replace the characters `start` to `end` (code points) with `text`."""
 
-    start: int
-    end: int
-    text: str
+    __slots__ = ("end", "start", "text")
+
+    def __init__(self, start: int, end: int, text: str) -> None:
+        self.start = start
+        self.end = end
+        self.text = text
+
+
+def in_order(edit: Edit) -> tuple[int, int, str]:
+    """Return what edits are sorted by."""
+    return edit.start, edit.end, edit.text
 
 
 class SourceText:
@@ -67,7 +81,7 @@ class SourceText:
         return self._starts
 
     def _byte_offset(self, offset: int) -> int:
-        """The offset in UTF-8; what lies before the nearest mark is counted once for all places."""
+        """Return the offset in UTF-8; what lies before the nearest mark is counted once for all places."""
         if self._bytes is None:
             self._bytes = []
             if not self.text.isascii():
@@ -81,7 +95,7 @@ class SourceText:
         return self._bytes[mark] + len(self.text[mark * _STRIDE : offset].encode("utf-8", "surrogatepass"))
 
     def position(self, offset: int) -> Position:
-        """1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
+        """Return the 1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
         text, lines = self.text, self._lines
         if lines is None:
             lines = self._lines = self._counted_lines()
@@ -94,7 +108,7 @@ class SourceText:
             line = bisect_right(self.line_starts, offset)
             last = self.line_starts[line - 1] - 1
         byte_offset = offset if self._bytes == [] else self._byte_offset(offset)
-        return tuple.__new__(Position, (line, offset - last, offset, byte_offset))
+        return Position(line, offset - last, offset, byte_offset)
 
     def _counted_lines(self) -> list[int]:
         text = self.text
@@ -109,7 +123,7 @@ class SourceText:
         return Span(first, Position(first.line, first.column + end - start, end, byte_offset))
 
     def line(self, number: int) -> str:
-        """The text of a 1-based line without its terminator."""
+        """Return the text of a 1-based line without its terminator."""
         starts = self.line_starts
         end = starts[number] if number < len(starts) else len(self.text)
         return self.text[starts[number - 1] : end].rstrip("\r\n")
@@ -147,7 +161,7 @@ class Problem:
 
 
 def decoded(data: bytes | str, format_name: str, max_bytes: int | None) -> tuple[str, Problem | None]:
-    """The text, and why it can't be read, if so. For a text that is too long the result is empty."""
+    """Return the text, and why it can't be read, if so. For a text that is too long the result is empty."""
     size = len(data) if isinstance(data, bytes) else js.u8_length(data)
     if max_bytes is not None and size > max_bytes:
         return "", Problem("file-too-large", f"the file has {size:,} bytes; the limit is {max_bytes:,}", 0, 0)

@@ -33,7 +33,7 @@ _SCALAR = Pattern(r"[^\s,\]}#]+(?: [0-9][^\s,\]}#]*)?")  # a date and its time m
 
 
 def table_places(text: str, path: Path) -> list[Place]:
-    """The extent of each entry's head: its `[[header]]`, or the inline table itself. Empty if there is none."""
+    """Return the extent of each entry's head: its `[[header]]`, or the inline table itself. Empty if there is none."""
     scan = _Scan(text, path)
     return scan.places if scan.is_complete else []
 
@@ -51,7 +51,7 @@ class Key(NamedTuple):
 
 
 def keys_of(text: str) -> list[Key]:
-    """The keys and heads of a text in order, those of inline tables after the key that holds them."""
+    """Return the keys and heads of a text in order, those of inline tables after the key that holds them."""
     return sorted(_Scan(text, ()).keys, key=lambda key: key.name)
 
 

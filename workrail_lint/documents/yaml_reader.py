@@ -53,7 +53,7 @@ class Ambiguity(NamedTuple):
 
 
 def plain_value(text: str) -> js.Json:
-    """The value of a scalar without quotes. A number that JSON does not have stays a string."""
+    """Return the value of a scalar without quotes. A number that JSON does not have stays a string."""
     if text in _NULLS:
         return None
     if text in _BOOLEANS:
@@ -135,11 +135,11 @@ class YamlDocument:
         return self.source.text
 
     def node(self, pointer: str) -> NodeSpan | None:
-        """The offsets of the value at a pointer, or None if there is no such value."""
+        """Return the offsets of the value at a pointer, or None if there is no such value."""
         return self._nodes.get(pointer)
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
-        """The span of a value, or of its key."""
+        """Return the span of a value, or of its key."""
         node = self._nodes.get(pointer)
         if node is None:
             return None
@@ -203,7 +203,7 @@ class _Frame:
         self.names: dict[str, int] = {}
 
     def next_pointer(self) -> str | None:
-        """The place of the value that comes next."""
+        """Return the place of the value that comes next."""
         if self.pointer is None:
             return None
         if isinstance(self.container, list):
@@ -254,7 +254,7 @@ class _Builder:
             self._report("json-syntax", "the file is empty", 0, len(self._text))
 
     def _events(self) -> Iterator[yaml.Event]:
-        """The parser's events, until the text ends or can't be parsed."""
+        """Yield the parser's events, until the text ends or can't be parsed."""
         import yaml
 
         loader: yaml.SafeLoader | None = None
@@ -479,7 +479,7 @@ class _Builder:
 
 
 def _extent(event: yaml.Event) -> tuple[int, int]:
-    """Where an event begins and ends in the text; the parser marks every one."""
+    """Return where an event begins and ends in the text; the parser marks every one."""
     start, end = event.start_mark, event.end_mark
     if start is None or end is None:
         raise AssertionError(f"an event without marks: {event!r}")
@@ -487,20 +487,20 @@ def _extent(event: yaml.Event) -> tuple[int, int]:
 
 
 def _copied(value: js.Json) -> js.Json:
-    """A copy of a value, whose nesting the reader has limited."""
+    """Return a copy of a value, whose nesting the reader has limited."""
     if isinstance(value, dict):
         return {name: _copied(item) for name, item in value.items()}
     return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _quoted(text: str) -> str:
-    """A part of the file in a message of one line."""
+    """Return a part of the file in a message of one line."""
     line = " ".join(text.split())
     return f"`{line if len(line) <= _SHOWN else line[:_SHOWN] + '…'}`"
 
 
 def _joined(text: str) -> str:
-    """A character beyond U+FFFF that is written as two escapes becomes one character, as in JSON."""
+    """Join each character beyond U+FFFF that is written as two escapes, as JSON does."""
     if _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -8,9 +8,10 @@ result, does not load in the tests.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from workrail_lint.base.js import Json
+from workrail_lint.base.result import Record
 from workrail_lint.findings import Confidence, Fix, Severity
 
 if TYPE_CHECKING:
@@ -18,20 +19,31 @@ if TYPE_CHECKING:
     from workrail_lint.rules.describing import Description
 
 
-class Example(NamedTuple):
-    """A document that shows a rule. Text stands for itself; a value is written as indented JSON.
+class Example(Record):
+    """A document that shows a rule. A string is used as it is; a value is written as indented JSON.
 
     `bad` triggers the rule and `good` does not. `fixed` is what the rule's fix makes of `bad`, and has to be
-    given exactly when the rule has a fix for it. `files` are further files of a project example (path to
-    content); `path` is where the document itself would stand.
+    given exactly when the rule has a fix for it. `files` are other files of a project example (path to
+    content); `path` is where the document itself would be.
     """
 
-    bad: Json | bytes
-    good: Json | bytes
-    fixed: Json | bytes = None
-    path: str = "workflows/example.json"
-    files: dict[str, Json] = {}  # noqa: RUF012 - a default that is never written to
-    options: dict[str, Json] = {}  # noqa: RUF012 - arguments for the check, such as {"engine_parity": True}
+    __slots__ = ("bad", "files", "fixed", "good", "options", "path")
+
+    def __init__(
+        self,
+        bad: Json | bytes,
+        good: Json | bytes,
+        fixed: Json | bytes = None,
+        path: str = "workflows/example.json",
+        files: dict[str, Json] | None = None,
+        options: dict[str, Json] | None = None,
+    ) -> None:
+        self.bad = bad
+        self.good = good
+        self.fixed = fixed
+        self.path = path
+        self.files = files or {}
+        self.options = options or {}
 
 
 class Report(Protocol):
@@ -110,6 +122,10 @@ class Rule:
         fixed = self._documents(self.fixed) if self.fixed is not None else good if self.fix else [None]
         for number, document in enumerate(bad):
             yield Example(document, good[number % len(good)], fixed[number % len(fixed)], self.example_path)
+
+    def example(self, bad: Any, good: Any, fixed: Any = None, **rest: Any) -> Example:
+        """Return an example at the path that most of the rule's examples have."""
+        return Example(bad, good, fixed, self.example_path, **rest)
 
     def _documents(self, parts: Any) -> list[Any]:
         if not isinstance(parts, tuple):

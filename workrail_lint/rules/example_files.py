@@ -25,7 +25,7 @@ _WIDTH = 116
 
 
 def as_bytes(content: Any) -> bytes:
-    """Return a document as it stands on disk: text as it is, a value as indented JSON."""
+    """Return a document as it is on disk: text as it is, a value as indented JSON."""
     if isinstance(content, bytes):
         return content
     text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -67,7 +67,7 @@ def essentials(example: Example) -> Example:
     def shown(value: Any) -> Any:
         return {k: v for k, v in value.items() if k not in idle} if isinstance(value, dict) else value
 
-    return example._replace(bad=shown(example.bad), good=shown(example.good), fixed=shown(example.fixed))
+    return example.replaced(bad=shown(example.bad), good=shown(example.good), fixed=shown(example.fixed))
 
 
 def has_file(example: Example) -> bool:

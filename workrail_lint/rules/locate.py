@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from typing import Protocol
 
@@ -20,6 +19,7 @@ from workrail_lint.rules.table import RuleInfo
 ALSO = "also"
 # A string of so many characters is longer than a line.
 _LONG = 160
+_LONGEST_ESCAPE = 12  # of a character beyond the first 65,536
 _LEAST = 3
 _QUOTED = Pattern(r"'([^']+)'")
 _LABEL = Pattern(r"^(?:step|loop) '[^']*'(?: \(in loop '[^']*'\))?:? ")
@@ -62,9 +62,11 @@ def locate(
 
 
 def _words_in(document: Located, finding: Finding, value: object) -> Span | None:
-    """Return where a long string has the words that the message quotes; None if there are none, or it is short."""
+    """Return where a long string has the words that the message quotes, else where it is; None for anything else."""
     if finding.on_name or not isinstance(document, JsonDocument):
         return None
+    if not _is_long(value, finding.pointer):
+        return None  # without looking for its place
     node = document.node(finding.pointer)
     if node is None or node.end - node.start < _LONG or document.text[node.start] != '"':
         return None
@@ -72,12 +74,35 @@ def _words_in(document: Located, finding: Finding, value: object) -> Span | None
     for quoted in _QUOTED.findall(_LABEL.sub("", finding.message)):
         words = json.dumps(quoted.removesuffix("…"), ensure_ascii=False)[1:-1]
         for wanted in ("{{" + words, words) if len(words) >= _LEAST else ():
-            whole = re.search(rf"(?<![\w-]){re.escape(wanted)}(?![\w-])", raw)
-            start = whole.start() if whole is not None else raw.find(wanted)
+            start = _place_of(wanted, raw)
             if start > 0:
                 start += len(wanted) - len(words)
                 return document.source.span(node.start + start, node.start + start + len(words))
-    return None
+    return document.source.span(node.start, node.end)
+
+
+def _is_long(root: object, pointer: str) -> bool:
+    """Return whether there is a string that may have more than a line, as it is written with escapes."""
+    try:
+        value = resolve(root, pointer)
+    except (KeyError, ValueError):
+        return False
+    return isinstance(value, str) and len(value) * _LONGEST_ESCAPE + len('""') >= _LONG
+
+
+def _place_of(words: str, text: str) -> int:
+    """Return where a text has some words that are no part of longer ones, else where it has them at all."""
+    first = start = text.find(words)
+    while start >= 0:
+        end = start + len(words)
+        if not _in_word(text[max(0, start - 1) : start]) and not _in_word(text[end : end + 1]):
+            return start
+        start = text.find(words, start + 1)
+    return first
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character in ("_", "-")
 
 
 def nearest_span(document: Located, finding: Finding) -> Span | None:
@@ -109,7 +134,7 @@ def reader_finding(
 ) -> Finding:
     """Return a slip under the rule that speaks for it (none: under its own name), with the fix that cuts it out.
 
-    `start` is where the part of the text begins that was read by itself; without `cut` there is no fix.
+    `start` is where the part of the text begins that was read separately; without `cut` there is no fix.
     """
     code, name = (problem.name, problem.name) if rule is None else (rule.code, rule.name)
     level = severity or (Severity.ERROR if rule is None else rule.severity)

@@ -139,7 +139,7 @@ Calls = dict[str, list[tuple[Callable[..., object], Reporter]]]
 
 
 class _Hooked(Generic[R]):
-    """A rule with the hooks it has of its own."""
+    """A rule with its own hooks."""
 
     __slots__ = ("is_asked", "methods", "rule")
 
@@ -164,33 +164,39 @@ class RuleSet(Generic[R]):
 
     def __init__(self, rules: Iterable[R], base: type[R], most: int | None = None) -> None:
         self.collector = Collector(most)
-        self.hooks: Calls = {}
-        self.asked: list[tuple[R, Reporter]] = []
+        self._hooked: list[_Hooked[R]] = []
+        self._calls: Calls | None = None
         self.extend(_hooked(rules, base, {}))
 
     def extend(self, rules: Iterable[_Hooked[R]]) -> None:
         """Add rules, to report into the collector of this set."""
-        for hooked in rules:
-            report = Reporter(hooked.rule, self.collector)
-            for hook, check in hooked.methods:
-                self.hooks.setdefault(hook, []).append((check, report))
-            if hooked.is_asked:
-                self.asked.append((hooked.rule, report))
+        self._hooked += rules
+        self._calls = None
 
     def calls(self, hook: str) -> list[tuple[Callable[..., object], Reporter]]:
         """Return the methods to call for a hook, each with the reporter to pass to it."""
-        return self.hooks.get(hook, [])
+        if self._calls is None:
+            self._calls = self._calls_of(self._hooked)
+        return self._calls.get(hook, [])
 
     def applicable_calls(self, applies: Callable[[R], bool]) -> Calls:
         """Return the calls of each hook, without the rules that do not apply to a document."""
-        refusing = {report for rule, report in self.asked if not applies(rule)}
-        if not refusing:
-            return self.hooks
-        return {hook: [call for call in calls if call[1] not in refusing] for hook, calls in self.hooks.items()}
+        return self._calls_of([hooked for hooked in self._hooked if not hooked.is_asked or applies(hooked.rule)])
+
+    def _calls_of(self, rules: Iterable[_Hooked[R]]) -> Calls:
+        calls: Calls = {}
+        for hooked in rules:
+            report = Reporter(hooked.rule, self.collector)
+            for hook, check in hooked.methods:
+                if hook in calls:
+                    calls[hook].append((check, report))
+                else:
+                    calls[hook] = [(check, report)]
+        return calls
 
 
 def overrides(rule: Rule, base: type[Rule], member: str) -> bool:
-    """Return whether a rule has a method of its own where its base has an empty one."""
+    """Return whether a rule overrides a method that is empty in its base."""
     return member in _overridden(type(rule), base)
 
 
@@ -198,7 +204,7 @@ _KNOWN: dict[tuple[type, type], frozenset[str]] = {}
 
 
 def _overridden(rule: type[Rule], base: type[Rule]) -> frozenset[str]:
-    """Return the members of a base that a rule has of its own; every run asks for the same classes."""
+    """Return the members of a base that a rule overrides; every run asks for the same classes."""
     if (rule, base) not in _KNOWN:
         names = (name for name in dir(base) if getattr(rule, name, None) is not getattr(base, name, None))
         _KNOWN[rule, base] = frozenset(names)

@@ -1,4 +1,4 @@
-"""The metadata of rules, from the table that `make schemas` writes beside them.
+"""The metadata of rules, from the table that `make schemas` writes beside them; and the rules that were retired.
 
 Selecting, reporting and listing read the table. A rule's module is imported only to run the rule.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from workrail_lint.base.files import read_shipped
+from workrail_lint.base.result import Record
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Rule
@@ -26,14 +27,17 @@ _CONFIDENCES = {level.value: level for level in Confidence}
 _NO_HOOKS: frozenset[str] = frozenset()
 
 
-class RuleTexts(NamedTuple):
+class RuleTexts(Record):
     """The texts about a rule that people read."""
 
-    origin: str
-    summary: str
-    why: str
-    fix: str
-    fix_safety: str
+    __slots__ = ("fix", "fix_safety", "origin", "summary", "why")
+
+    def __init__(self, origin: str, summary: str, why: str, fix: str, fix_safety: str) -> None:
+        self.origin = origin
+        self.summary = summary
+        self.why = why
+        self.fix = fix
+        self.fix_safety = fix_safety
 
 
 class RuleInfo:
@@ -77,7 +81,7 @@ class RuleInfo:
         self.needs = needs
         self.words = words
         self.module = module  # where its class is, below the package of the table
-        self.hooks = hooks  # which it has of its own; none: an earlier phase detects it
+        self.hooks = hooks  # those it overrides; none: an earlier phase detects it
         self.mends = mends  # it has a fix for what an earlier phase detects
         self.describes = describes
         self._texts = texts  # by name, read when they are asked for
@@ -246,3 +250,60 @@ def rule_classes(members: dict[str, object], module: str) -> list[type[Rule]]:
         for cls in members.values()
         if isinstance(cls, type) and issubclass(cls, Rule) and "code" in vars(cls) and cls.__module__ == module
     ]
+
+
+class RetiredRule(Record):
+    """A rule that was merged into another one (`successor` is its code), or given up (`successor` is "").
+
+    A rule that took in others may have got another name; then its former name is listed with its own code as successor.
+    """
+
+    __slots__ = ("code", "name", "reason", "successor")
+
+    def __init__(self, code: str, name: str, successor: str, reason: str) -> None:
+        self.code = code
+        self.name = name
+        self.successor = successor
+        self.reason = reason
+
+    @property
+    def remark(self) -> str:
+        """Return what a user of the code should know."""
+        if self.successor:
+            return f"{self.code} ({self.name}) is part of {self.successor} now; write {self.successor} instead"
+        return f"{self.code} ({self.name}) no longer exists and has no effect: {self.reason}"
+
+
+@cache
+def retired_rules() -> tuple[RetiredRule, ...]:
+    """Return the retired rules by code, from the file beside this module."""
+    rows = loads(read_shipped(os.path.join(os.path.dirname(__file__), "retired.json")))
+    return tuple(RetiredRule(*row) for row in rows)
+
+
+@cache
+def _by_word() -> dict[str, RetiredRule]:
+    words = {rule.name: rule for rule in retired_rules()}
+    return words | {rule.code: rule for rule in retired_rules() if rule.code != rule.successor}
+
+
+def retired_rule(pattern: str) -> RetiredRule | None:
+    """Return the retired rule that a code or name stands for."""
+    return _by_word().get(pattern)
+
+
+def current_pattern(pattern: str) -> str:
+    """Return the pattern that names the successor of a retired rule; any other one is returned unchanged."""
+    rule = retired_rule(pattern)
+    return pattern if rule is None or not rule.successor else rule.successor
+
+
+def remarks(patterns: Iterable[str]) -> list[str]:
+    """Return a sentence for each retired rule that the patterns name."""
+    rules = (retired_rule(pattern) for pattern in patterns)
+    return list(dict.fromkeys(rule.remark for rule in rules if rule is not None))
+
+
+def former_names(code: str) -> list[str]:
+    """Return the names of the rules that were merged into the one with this code."""
+    return [rule.name for rule in retired_rules() if rule.successor == code]

@@ -15,17 +15,55 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.js import Json
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Err, Ok, Record
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo, RuleTable
-from workrail_lint.systems.results import FileResult as FileResult
-from workrail_lint.systems.results import RunSettings as RunSettings
 
 if TYPE_CHECKING:
     from workrail_lint.documents.schema.engine import Violation
     from workrail_lint.rules.ruleset import RuleChoice
+    from workrail_lint.systems.drawing.shapes import Block
+
+
+class RunSettings:
+    """The settings of a run for all systems: options by their configuration names, and the folder of the project."""
+
+    __slots__ = ("options", "workspace")
+
+    def __init__(self, options: dict[str, object] | None = None, workspace: str | None = None) -> None:
+        self.options = options or {}
+        self.workspace = workspace  # the folder of the project, None when there is no disk
+
+    @property
+    def fingerprints(self) -> bool:
+        """Return whether findings are to be compared with a baseline, or written to one."""
+        return bool(self.options.get("fingerprints"))
+
+    def cache_facts(self) -> dict[str, object]:
+        """Return the settings that affect findings, for the key of the cache."""
+        return {"options": self.options, "workspace": self.workspace}
+
+
+class FileResult(Record):
+    """The result for one file: findings with their positions, and the record that cross-file rules read."""
+
+    __slots__ = ("cacheable", "consulted", "findings", "ours", "record")
+
+    def __init__(
+        self,
+        findings: list[Finding],
+        record: object = None,
+        ours: bool = True,
+        cacheable: bool = True,
+        consulted: Mapping[str, bool] | None = None,
+    ) -> None:
+        self.findings = findings
+        self.record = record  # plain JSON, so that it can be kept in the cache
+        self.ours = ours  # false for a file that was found and turned out not to be a document of ours
+        self.cacheable = cacheable  # false when the result depends on what no content and no other file can speak for
+        self.consulted = consulted or {}  # other paths that decided, and whether what is in them did
 
 
 class Setting:
@@ -86,24 +124,27 @@ class System(ABC):
     """A kind of documents and the rules about them."""
 
     name: str
+    table: RuleTable[Any]  # of its rules; a system without one overrides `rules` and `rule`
     suffixes: tuple[str, ...] = (".json",)
     families: Mapping[str, str] = {}  # the letters of its codes, and what they are about
     config_keys: Mapping[str, Setting] = {}
     scenario: ScenarioKind | None = None
     compiled_kinds: Mapping[str, str] = {}  # the kinds that `compile` takes, and what one is called in a sentence
+    drawn_kinds: Mapping[str, str] = {}  # the kinds that `graph` and `studio` draw, likewise
     # What `cross_check` says about a single document follows from its record, and `reconsider` changes nothing then.
     pure_alone = False
     choice: RuleChoice | None = None  # which rules to run, None for all
     peers: Sequence[System] = ()  # all systems of the run; the last one is about workflows
     extra_rules: tuple[Rule, ...] = ()  # of plugins; a system runs those that are about its documents
 
-    @abstractmethod
     def rules(self) -> Sequence[RuleInfo]:
         """Return what is known about every rule, by code."""
+        return self.table.infos
 
-    @abstractmethod
     def rule(self, name: str) -> Rule:
-        """A rule itself, for its examples."""
+        """Return a rule itself, for its examples."""
+        rule: Rule = self.table.rule(name)
+        return rule
 
     def may_claim(self, path: str) -> bool:
         """Return whether a file is worth opening, by its name alone."""
@@ -111,7 +152,7 @@ class System(ABC):
 
     @abstractmethod
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
-        """The kind of a file of this system, None for files of others. A named file was asked for by name."""
+        """Return the kind of a file of this system, None for files of others. A named file was asked for by name."""
 
     @abstractmethod
     def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
@@ -137,6 +178,21 @@ class System(ABC):
         """Return what `compile` makes of one of the `compiled_kinds`; there are none unless a system says so."""
         return Err([])
 
+    def picture(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Picture] | Err[list[Finding]]:
+        """Return what `graph` and `studio` show of one of the `drawn_kinds`; there are none unless a system says so."""
+        return Err([])
+
+
+class Picture:
+    """A document as people see it: a drawing, and the same as plain data with the members of a golden."""
+
+    __slots__ = ("blocks", "name", "record")
+
+    def __init__(self, name: str, blocks: tuple[Block, ...], record: dict[str, Any]) -> None:
+        self.name = name
+        self.blocks = blocks
+        self.record = record
+
 
 class Compiled:
     """A compiled document, as `compile` prints it: its id and its IR."""
@@ -161,6 +217,7 @@ class Manifest:
         "compiled_kinds",
         "config_keys",
         "detection",
+        "drawn_kinds",
         "families",
         "folder",
         "implementation",
@@ -187,6 +244,7 @@ class Manifest:
         config_keys: Mapping[str, Setting] = {},
         scenario: ScenarioKind | None = None,
         compiled_kinds: Mapping[str, str] = {},
+        drawn_kinds: Mapping[str, str] = {},
         pure_alone: bool = False,
     ) -> None:
         self.folder = folder
@@ -201,6 +259,7 @@ class Manifest:
         self.config_keys = config_keys
         self.scenario = scenario
         self.compiled_kinds = compiled_kinds
+        self.drawn_kinds = drawn_kinds
         self.pure_alone = pure_alone
 
 
@@ -213,7 +272,7 @@ def is_set_by_caller(finding: Finding, given: Mapping[str, Collection[str]]) -> 
 
 
 def read_manifest(folder: str) -> Manifest:
-    """The manifest in a folder. Data, because every command reads it: a module would take longer to import."""
+    """Return the manifest in a folder. Data, because every command reads it: a module would take longer to import."""
     data = loads(read_shipped(os.path.join(folder, "manifest.json")))
     data["config_keys"] = {key: Setting(**setting) for key, setting in data.get("config_keys", {}).items()}
     data["suffixes"] = tuple(data.get("suffixes", (".json",)))
@@ -223,7 +282,10 @@ def read_manifest(folder: str) -> Manifest:
 
 @cache
 def _table_of(implementation: str, folder: str) -> RuleTable[Rule]:
-    """The rules of a system; every run has its own systems, but what is known about their rules never changes."""
+    """Return the rules of a system.
+
+    Every run has its own systems, but what is known about their rules never changes.
+    """
     return RuleTable(f"{implementation.rpartition('.')[0]}.rules", os.path.join(folder, "rules"))
 
 
@@ -245,11 +307,13 @@ class LazySystem(System):
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
         self.name = manifest.name
+        self.table = _table_of(manifest.implementation, manifest.folder)
         self.suffixes = manifest.suffixes
         self.families = manifest.families
         self.config_keys = manifest.config_keys
         self.scenario = manifest.scenario
         self.compiled_kinds = manifest.compiled_kinds
+        self.drawn_kinds = manifest.drawn_kinds
         self.pure_alone = manifest.pure_alone
 
     @cached_property
@@ -265,16 +329,6 @@ class LazySystem(System):
         if self.manifest.detection is None:
             return self.system
         return cast(Detection, import_module(self.manifest.detection))
-
-    @property
-    def _table(self) -> RuleTable[Rule]:
-        return _table_of(self.manifest.implementation, self.manifest.folder)
-
-    def rules(self) -> Sequence[RuleInfo]:
-        return self._table.infos
-
-    def rule(self, name: str) -> Rule:
-        return self._table.rule(name)
 
     def may_claim(self, path: str) -> bool:
         return path.endswith(self.suffixes) and (path.endswith(".json") or self._detection.may_claim(path))
@@ -307,6 +361,9 @@ class LazySystem(System):
 
     def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
         return self.system.compile(path, data, kind, settings)
+
+    def picture(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Picture] | Err[list[Finding]]:
+        return self.system.picture(path, data, kind, settings)
 
 
 _SCENARIO_WARNINGS = ("scenario-checks-little",)

@@ -43,7 +43,7 @@ def known_systems() -> tuple[System, ...]:
 
 @cache
 def scenario_system(others: tuple[System, ...] = ()) -> ScenarioSystem:
-    """The system of scenario files, for those who play them; `others` are systems that plugins bring."""
+    """Return the system of scenario files, for those who play them; `others` are systems that plugins bring."""
     from workrail_lint.systems.scenario.system import ScenarioSystem  # most checks play none
 
     system = ScenarioSystem()

@@ -17,25 +17,25 @@ SCHEMA_SUFFIX = ".schema.json"
 
 @cache
 def _folders() -> list[str]:
-    """Each document system keeps its schemas in a folder of that name."""
+    """Return the folders of schemas: each document system has one."""
     folders = [os.path.join(_SYSTEMS, name, "schemas") for name in sorted(os.listdir(_SYSTEMS))]
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
 def kinds() -> list[str]:
-    """The document kinds that have a schema, in alphabetical order."""
+    """Return the document kinds that have a schema, in alphabetical order."""
     names = [name for folder in _folders() for name in os.listdir(folder)]
     return sorted(name.removesuffix(SCHEMA_SUFFIX) for name in names if name.endswith(SCHEMA_SUFFIX))
 
 
 def schema_path(kind: str) -> str:
-    """Where the schema of a kind is kept."""
+    """Return where the schema of a kind is kept."""
     paths = [os.path.join(folder, kind + SCHEMA_SUFFIX) for folder in _folders()]
     return next((path for path in paths if os.path.isfile(path)), paths[0])
 
 
 def load_schema(kind: str) -> dict[str, Any]:
-    """The schema of a document kind. Raises KeyError for a kind that has none."""
+    """Return the schema of a document kind. Raises KeyError for a kind that has none."""
     if not kind.replace("-", "").isalnum():
         raise KeyError(kind)  # a name, never a path
     try:
@@ -52,7 +52,7 @@ def schema_walk(kind: str) -> SchemaWalk:
 
 
 def shipped_packs() -> list[dict[str, Any]]:
-    """The contract packs that systems besides WorkRail bring, as catalog entries."""
+    """Return the contract packs that systems besides WorkRail bring, as catalog entries."""
     entries: list[dict[str, Any]] = []
     for name in sorted(os.listdir(_SYSTEMS)):
         path = os.path.join(_SYSTEMS, name, "packs.json")

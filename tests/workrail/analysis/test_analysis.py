@@ -82,7 +82,7 @@ def test_a_template_points_at_its_call_and_its_arguments_at_themselves() -> None
     required = load_core().templates["wr.templates.routine.ideation"].required_args
     call["args"] = dict.fromkeys(required, "Think about {{topic}}.")
     found = of(step("call", None, templateCall=call, runCondition=LARGE))
-    assert {item.origin for item in found.steps} == {("/steps/0/templateCall", "template")}
+    assert {(item.origin.pointer, item.origin.via) for item in found.steps} == {("/steps/0/templateCall", "template")}
     runs = [use for use in found.uses if use.kind == "runCondition"]
     assert [(use.pointer, use.origin.via) for use in runs] == [("/steps/0/runCondition/var", "authored")]
     tokens = {use.pointer for use in found.uses if use.name == "topic"}

@@ -86,7 +86,7 @@ def test_inputs_of_the_configuration(tmp_path: Path, capsys: pytest.CaptureFixtu
     config = tmp_path / "workrail-lint.toml"
 
     def found() -> int:
-        main(["check", "--no-cache", "--exit-zero", "--output-format", "concise", str(tmp_path)])
+        main(["check", "--no-cache", "--exit-zero", "--format", "concise", str(tmp_path)])
         return capsys.readouterr().out.count("CD023")
 
     config.write_text('[inputs]\n"demo.other" = ["ticketKey"]\n')

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tables import for_each
 
 from workrail_lint.base import js
-from workrail_lint.documents.schema.checks import search
+from workrail_lint.documents.schema.dialect import search
 from workrail_lint.systems.workrail.catalog import contracts, load_core
 from workrail_lint.systems.workrail.catalog.contracts import PATTERNS, plain_schema, validate_artifact
 

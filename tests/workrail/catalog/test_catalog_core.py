@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def routine(name: str) -> Routine:
 
 def test_the_shipped_files_are_what_the_sources_and_the_model_make() -> None:
     for path, text in files().items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name} is stale: run the generator"
+        assert Path(path).read_text(encoding="utf-8") == text, f"{path} is stale: run the generator"
 
 
 def test_the_shipped_digest_is_the_digest_of_the_content() -> None:

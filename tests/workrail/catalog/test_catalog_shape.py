@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from workrail_lint.documents.schema.checks import search
-from workrail_lint.documents.schema.dialect import tag_of
+from workrail_lint.documents.schema.dialect import search, tag_of
 from workrail_lint.documents.schema.engine import compile_schema
 from workrail_lint.systems.workrail.catalog.checks import schema_problems
 from workrail_lint.systems.workrail.catalog.contracts import artifact_violations, by_object, plain_schema

@@ -11,15 +11,21 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import for_each
 
 from workrail_lint import CompiledWorkflow, Err, Ok, compile_workflow
 from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.findings import Finding
+from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog import load_core
+from workrail_lint.systems.workrail.check import engine_errors
+from workrail_lint.systems.workrail.compile import read_for_compiling
 from workrail_lint.systems.workrail.compiler.compiled import compile_definition
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.settings import Settings
 
 
 def compiled(document: Any, **inputs: object) -> CompiledWorkflow:
@@ -414,3 +420,92 @@ def test_warnings_are_in_the_order_of_steps_by_number() -> None:
         steps[number]["validationCriteria"] = [{"type": "contains", "value": "Risk"}]
     ir = compiled(workflow(*steps)).ir
     assert [item["pointer"].split("/")[2] for item in ir["warnings"]] == ["2", "9", "10", "11"]
+
+
+_GOAL = {"goal": "Go."}
+_PROBE = {"templateId": "wr.templates.capability_probe", "args": {"capability": "web_browsing", "when": "now"}}
+
+
+@for_each(
+    "document, is_refused",
+    [
+        (FULL, False),
+        (workflow(step("one", None, promptBlocks=_GOAL), features=["wr.features.mode_guidance"]), True),
+        (workflow(step("one"), step("two", None, templateCall=_PROBE)), True),
+        (workflow(step("one", None, templateCall=_PROBE), step("two")), True),
+        (workflow(step("one", outputContract={"contractRef": "block.contracts.environment"})), True),
+    ],
+)
+def test_the_engine_refuses_a_clean_workflow_for_the_same_reasons_as_in_a_whole_check(
+    document: dict[str, Any], is_refused: bool
+) -> None:
+    """What the first check made of a workflow in which it found nothing is used for the engine's verdict too."""
+    text = json.dumps(document)
+    whole = engine_errors(read_for_compiling(text), "", Settings(load_core(), engine=False))
+    assert [facts_of(each) for each in compiled(text).engine_errors] == [facts_of(each) for each in whole]
+    assert bool(whole) is is_refused, whole
+
+
+def facts_of(finding: Finding) -> tuple[object, ...]:
+    return finding.code, finding.name, finding.severity, finding.message, finding.pointer, finding.span, finding.details
+
+
+# A workflow whose only step gets one more member, by that member; what it refers to is in all of them.
+WITH_MEMBER: dict[str, Any] = {
+    "promptBlocks": {"goal": "Say why."},
+    "templateCall": {
+        "templateId": "wr.templates.capability_probe",
+        "args": {"capability": "delegation", "when": "now"},
+    },
+    "agentRole": "A patient observer",
+    "modelTier": "mid",
+    "guidance": ["Be calm."],
+    "requireConfirmation": True,
+    "runCondition": {"var": "deep"},
+    "validationCriteria": {"type": "contains", "value": "done", "message": "Say done."},
+    "outputContract": {"contractRef": "wr.contracts.gate_verdict"},
+    "output": {"contractRef": "wr.contracts.gate_verdict"},
+    "assessmentRefs": ["gate"],
+    "assessmentConsequences": [
+        {"when": {"anyEqualsLevel": "low"}, "effect": {"kind": "require_followup", "guidance": "Look again."}}
+    ],
+    "notesOptional": True,
+    "functionDefinitions": [{"name": "sum_up", "definition": "Write the gist."}],
+    "functionCalls": [{"name": "gist", "args": {"tone": "dry"}}],
+    "functionReferences": ["gist()"],
+    "promptFragments": [{"id": "extra", "text": "More.", "when": {"var": "more"}}],
+    "audit": {"rubric": ["Complete"]},
+    "verification": {"prompt": "Prove it."},
+}
+# Every step has these, or they have no effect.
+ELSEWHERE = {"id", "title", "prompt", "askForFiles", "hasValidation"}
+
+
+def test_every_member_of_a_step_is_tried_below() -> None:
+    definitions = load_schema("workflow-design")["definitions"]
+    assert set(WITH_MEMBER) | ELSEWHERE == set(definitions["DesignStandardStep"]["properties"])
+
+
+@for_each("member", WITH_MEMBER)
+def test_every_member_of_a_step_changes_the_ir(member: str) -> None:
+    members: dict[str, Any] = {member: WITH_MEMBER[member]}
+    base = step("look", "Look.")
+    if member == "assessmentConsequences":
+        base["assessmentRefs"] = ["gate"]
+    around: dict[str, Any] = {
+        "assessments": FULL["assessments"],
+        "capabilities": {"delegation": "preferred"},
+        "functionDefinitions": [
+            {
+                "name": "gist",
+                "definition": "Five lines.",
+                "parameters": [{"name": "tone", "type": "string", "required": True}],
+            }
+        ],
+    }
+    changed = {**base, **members}
+    if member in ("promptBlocks", "templateCall"):
+        del changed["prompt"]
+    without, with_it = (compile_workflow(workflow(one, **around)) for one in (base, changed))
+    assert isinstance(with_it, Ok), with_it.error
+    assert with_it.value.hash != without.value.hash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 
-from workrail_lint.systems.workrail.graph.railway import Layout, Point
+from workrail_lint.systems.drawing.railway import Layout, Point
 
 _Box = tuple[int, int, int, int, str]
 

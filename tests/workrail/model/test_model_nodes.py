@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from workflow_specimen import WORKFLOW
 
-from tools.models.workrail import runtime
 from workrail_lint.documents.nodes import Kept, numbered
 from workrail_lint.documents.pointer import resolve
 from workrail_lint.systems.workrail.model.build import step_model, workflow_model
@@ -16,11 +15,6 @@ from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, P
 
 def model(*steps: Any, **members: Any) -> Workflow:
     return workflow_model({"id": "demo.flow", "steps": list(steps), **members})
-
-
-@pytest.mark.parametrize("name", sorted(runtime.MODULES))
-def test_the_generated_module_is_up_to_date(name: str) -> None:
-    assert (runtime.FOLDER / name).read_text(encoding="utf-8") == runtime.render(name), "run: make schemas"
 
 
 def test_every_node_knows_its_place() -> None:

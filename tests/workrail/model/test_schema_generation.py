@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
@@ -12,13 +11,14 @@ import pytest
 from pydantic import Discriminator, RootModel, Tag
 from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW
 
+from tools.models import generate
 from tools.models.schema import json_schema
 from tools.models.workrail import vocabulary as enums
-from tools.models.workrail.generate import KINDS, main, render
+from workrail_lint import systems
 from workrail_lint.documents.models import AnyText, ByType, Closed, Number
 from workrail_lint.documents.schema.dialect import KEYWORDS, python_pattern
 from workrail_lint.documents.schema.engine import compile_schema
-from workrail_lint.systems.schemas import kinds, load_schema, schema_path
+from workrail_lint.systems.schemas import kinds, load_schema
 
 OURS = ("bindings", "workflow", "workflow-design")
 
@@ -37,33 +37,32 @@ def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
                 yield from subschemas(parameter)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_the_shipped_schema_is_up_to_date(kind: str) -> None:
-    shipped = Path(schema_path(kind)).read_text(encoding="utf-8")
-    assert shipped == render(kind), "run: python -m tools.models.workrail.generate"
+SYSTEMS = Path(systems.__file__ or "").parent
 
 
-def test_every_kind_ships_and_nothing_else() -> None:
-    shipped = {path.name.removesuffix(".schema.json") for path in Path(schema_path("workflow")).parent.glob("*.json")}
-    assert shipped == {*KINDS, "lock-registry"} - {"scenario"}  # the last is made from its model on the bench
-    assert set(KINDS) <= set(kinds())
+def test_the_shipped_files_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    """The schemas, packs and classes of all systems."""
+    assert generate.main(["--check"]) == 0, capsys.readouterr().err
 
 
-def test_generating_writes_every_kind(
+def test_generating_writes_what_is_stale_or_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        "tools.models.workrail.generate.schema_path", lambda kind: str(tmp_path / f"{kind}.schema.json")
-    )
-    written = tmp_path / "written"
-    written.mkdir()
-    monkeypatch.setattr("tools.models.workrail.generate.FOLDER", written)
-    main()
-    assert capsys.readouterr().out.split() == [*KINDS, "model/ir.py", "model/workflow.py"]
-    assert "class Workflow" in (written / "workflow.py").read_text()
-    assert "class Program" in (written / "ir.py").read_text()
-    for kind in KINDS:
-        assert json.loads((tmp_path / f"{kind}.schema.json").read_bytes()) == load_schema(kind)
+    target = tmp_path / "new" / "x.schema.json"
+    monkeypatch.setattr(generate, "files", lambda: {str(target): "{}\n"})
+    assert generate.main(["--check"]) == 1
+    assert "x.schema.json is out of date" in capsys.readouterr().err
+    assert not target.exists()
+    assert generate.main([]) == 0
+    assert target.read_text(encoding="utf-8") == "{}\n"
+    assert generate.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("system", sorted(generate.SCHEMAS))
+def test_every_kind_ships_and_nothing_else(system: str) -> None:
+    shipped = {path.name.removesuffix(".schema.json") for path in Path(SYSTEMS, system, "schemas").glob("*.json")}
+    assert shipped == set(generate.SCHEMAS[system]) | ({"lock-registry"} if system == "workrail" else set())
+    assert set(generate.SCHEMAS[system]) <= set(kinds())
 
 
 @pytest.mark.parametrize("kind", ["nothing", "", "../schemas/workflow", "workflow.schema.json"])

@@ -37,6 +37,18 @@ def test_features_reach_blocks_only() -> None:
     assert places(features.FeaturePartialEffect, called) == []
 
 
+def test_a_damaged_step_uses_features_all_the_same() -> None:
+    body = [step("inner-step", prompt=None, promptBlocks={"goal": "Find the cause."})]
+    loop = {
+        "id": "no-condition",
+        "title": "L",
+        "type": "loop",
+        "loop": {"type": "while", "maxIterations": 3},
+        "body": body,
+    }
+    assert places(features.FeatureNoEffect, workflow(step(), loop, features=[MEMORY])) == []
+
+
 def test_features_that_capabilities_imply_are_not_the_authors() -> None:
     document = workflow(step(), capabilities={"delegation": "preferred"})
     assert places(features.FeatureNoEffect, document) == []

@@ -13,8 +13,7 @@ from lint_probe import fixed, lint, view
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.systems.workrail.rules import RULES as TABLE
 from workrail_lint.systems.workrail.rules import unicode
-from workrail_lint.systems.workrail.rules.characters import kinds_in
-from workrail_lint.systems.workrail.rules.rule_needs import facts_of
+from workrail_lint.systems.workrail.rules.rule_needs import facts_of, kinds_in
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.unicode import (
     UnicodeInvisible,

@@ -154,7 +154,9 @@ def test_members_of_items() -> None:
     place = "/steps/1/body/0/prompt"
     assert reading("{{currentItem.path}}", asks) == []
     assert reading("{{currentItem.linecount}}", asks) == [("warning", "item-member-unknown", place)]
-    assert reading("{{currentItem.owner}}", asks) == [("info", "item-member-unknown", place)]
+    assert reading("{{currentItem.owner}}", asks) == [("warning", "item-member-unknown", place)]
+    some = "Set `files` to a list of items with `path` and `lineCount`."
+    assert reading("{{currentItem.owner}}", some) == [("info", "item-member-unknown", place)]
     assert reading("{{currentItem.owner}}", "Set `files` to a list of files.") == []
 
 

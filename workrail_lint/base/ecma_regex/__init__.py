@@ -88,7 +88,7 @@ class Pattern:
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str, flags: str = "") -> Ok[Pattern] | Err[str]:
-    """The pattern, or why ECMAScript does not accept it."""
+    """Return the pattern, or why ECMAScript does not accept it."""
     from workrail_lint.base.ecma_regex.syntax import InvalidPatternError, Translation  # few documents have patterns
 
     try:
@@ -98,7 +98,7 @@ def compile_pattern(pattern: str, flags: str = "") -> Ok[Pattern] | Err[str]:
 
 
 def why_invalid_flags(flags: str) -> str | None:
-    """Why an engine rejects the flags of a pattern; None if it accepts them."""
+    """Return why an engine rejects the flags of a pattern; None if it accepts them."""
     unknown = [flag for flag in dict.fromkeys(flags) if flag not in FLAGS]
     if unknown:
         return f"unknown {_flags(unknown)}; expected {', '.join(FLAGS)}"
@@ -113,7 +113,7 @@ def _flags(flags: list[str]) -> str:
 
 
 def why_invalid(pattern: str, flags: str = "") -> str | None:
-    """Why an engine rejects the pattern; None if it accepts it, or if that can't be determined here."""
+    """Return why an engine rejects the pattern; None if it accepts it, or if that can't be determined here."""
     if len(pattern) > LONGEST:
         return None
 

@@ -56,7 +56,7 @@ class CharacterSet(NamedTuple):
 
 
 def written(code: int) -> str:
-    """One character so that `regex` can take it for nothing else."""
+    """Return one character so that `regex` can take it for nothing else."""
     if code < 128 and chr(code).isalnum():
         return chr(code)
     if code < 0x100:
@@ -111,7 +111,7 @@ class CharacterReader:
         return written(self.canonical[code] if self.modes.ignore_case else code)
 
     def character_escape(self, char: str, in_class: bool) -> int:
-        """The character that a backslash and `char` stand for."""
+        """Return the character that a backslash and `char` stand for."""
         unicode = self.modes.unicode
         if char in _CONTROLS:
             return _CONTROLS[char]
@@ -178,7 +178,7 @@ class CharacterReader:
     # sets of characters
 
     def set_escape(self, char: str) -> CharacterSet | None:
-        """`\\d`, `\\w`, `\\s`, `\\p{..}` and their opposites; None when it is a single character."""
+        """Return `\\d`, `\\w`, `\\s`, `\\p{..}` and their opposites; None when it is a single character."""
         if char in SHORTHANDS:
             folding = self.modes.unicode and self.modes.ignore_case
             return CharacterSet((FOLDING_SHORTHANDS if folding else SHORTHANDS)[char], [])
@@ -205,7 +205,7 @@ class CharacterReader:
         return f"[{'^' if negated else ''}{body}]"
 
     def _canonical_members(self, members: CharacterSet) -> set[int]:
-        """The canonical forms of the members: what a canonical text has in their place."""
+        """Return the canonical forms of the members: what a canonical text has in their place."""
         if not members.items and all(high < 128 for _, high in members.ranges):
             return {self.canonical[code] for low, high in members.ranges for code in range(low, high + 1)}
         candidates = cased(self.modes.unicode)
@@ -217,7 +217,7 @@ class CharacterReader:
         return {self.canonical[code] for code in codes}
 
     def class_body(self) -> str:
-        """A class, from behind its opening bracket to behind its closing one."""
+        """Return a class, from behind its opening bracket to behind its closing one."""
         negated = self.take("^")
         members = CharacterSet([], [])
         while not self.take("]"):
@@ -270,7 +270,7 @@ Ranges = list[tuple[int, int]]
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """All code points outside the ranges."""
+    """Return all code points outside the ranges."""
     out: Ranges = []
     start = 0
     for low, high in sorted(ranges):
@@ -328,7 +328,7 @@ _OWN = {
 
 
 def property_item(expression: str, negated: bool) -> str | None:
-    """`Lu`, `Script=Greek`, ... as an item of a class of `regex`; None when ECMAScript has no such property."""
+    """Return `Lu`, `Script=Greek`, ... as an item of a class of `regex`; None when ECMAScript has no such property."""
     name, equals, value = expression.partition("=")
     if not equals:
         if expression in _OWN:
@@ -384,13 +384,13 @@ POINTS = _Canonical(canonical_point)
 
 @lru_cache(maxsize=2)
 def cased(unicode: bool) -> tuple[int, ...]:
-    """Every character that is not its own canonical form; there is none above U+1FFFF."""
+    """Return every character that is not its own canonical form; there is none above U+1FFFF."""
     rule = canonical_point if unicode else canonical_unit
     return tuple(code for code in range(0x20000 if unicode else 0x10000) if rule(code) != code)
 
 
 def split_units(text: str) -> str:
-    """One character per UTF-16 code unit."""
+    """Return one character per UTF-16 code unit."""
     if text.isascii() or max(text) <= "\uffff":
         return text
     raw = text.encode("utf-16-le", "surrogatepass")
@@ -398,5 +398,5 @@ def split_units(text: str) -> str:
 
 
 def join_units(text: str) -> str:
-    """One character per code point, also for surrogate pairs that arrive as two characters."""
+    """Return one character per code point, also for surrogate pairs that arrive as two characters."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

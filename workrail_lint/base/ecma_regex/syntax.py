@@ -89,7 +89,7 @@ class Parser(CharacterReader):
         return body.text
 
     def _count_groups(self) -> int:
-        """Groups are counted first: whether `\\2` is a reference depends on what comes later."""
+        """Count the groups first: whether `\\2` is a reference depends on what comes later."""
         count = 0
         in_class = False
         while self.at < len(self.source):
@@ -194,7 +194,7 @@ class Parser(CharacterReader):
         return self._quantified(_Piece(self.literal(self.character_escape(char, in_class=False)), False, 1))
 
     def _reference(self, char: str) -> int | None:
-        """The group a `\\1` or `\\k<name>` refers to; None when it is an ordinary escape."""
+        """Return the group a `\\1` or `\\k<name>` refers to; None when it is an ordinary escape."""
         if char == "k" and (self.modes.unicode or self.names):
             name = self._group_name() if self.take("<") else None
             if name not in self.names:
@@ -265,7 +265,7 @@ class Parser(CharacterReader):
         return _Piece(f"(?:{piece.text}){{{low},{upper}}}{lazy}", piece.nullable or low == 0, weight)
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """A quantifier's bounds; None, and nothing read, when there is no quantifier here."""
+        """Return a quantifier's bounds; None, and nothing read, when there is no quantifier here."""
         if self.take("*"):
             return 0, None
         if self.take("+"):
@@ -285,6 +285,6 @@ class Parser(CharacterReader):
 
 
 def _count(digits: str) -> int:
-    """A decimal number, saturating: Python refuses to read thousands of digits, JavaScript does not."""
+    """Return a decimal number, saturating: Python refuses to read thousands of digits, JavaScript does not."""
     significant = digits.lstrip("0")
     return int(significant or "0") if len(significant) < 20 else 10**20

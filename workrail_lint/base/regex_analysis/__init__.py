@@ -20,13 +20,13 @@ LONG = 1000  # characters; a longer pattern is a risk as such
 
 @lru_cache(maxsize=4096)
 def analyze(pattern: str, flags: str = "") -> Facts | None:
-    """The facts about a pattern; None if it is too long to analyze."""
+    """Return the facts about a pattern; None if it is too long to analyze."""
     return Facts(parse(pattern, flags)) if len(pattern) <= LONGEST else None
 
 
 @lru_cache(maxsize=4096)
 def why_slow(pattern: str, flags: str = "") -> str | None:
-    """Why matching the pattern can take very long; None if there is no reason."""
+    """Return why matching the pattern can take very long; None if there is no reason."""
     if len(pattern) > LONG:
         return f"the pattern has {len(pattern):,} characters"
     return slow(parse(pattern, flags))

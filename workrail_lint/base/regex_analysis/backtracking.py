@@ -47,7 +47,7 @@ class _Part:
 
 
 def slow(program: Program) -> str | None:
-    """Why matching can take very long; None when it can't, or when the pattern is too large to tell."""
+    """Return why matching can take very long; None when it can't, or when the pattern is too large to tell."""
     if not any(isinstance(op, Repeat) and (op.high is None or op.high >= _MANY_ROUNDS) for op in program.operations):
         return None
     automaton = _Automaton()
@@ -129,7 +129,7 @@ class _Automaton:
         return _Part(first, last, nullable, parts[0].start)
 
     def _repeat(self, part: _Part, low: int, high: int | None) -> _Part:
-        """A few rounds stand for many: two that are demanded, two that may follow."""
+        """Return what a repetition matches. A few rounds stand for many: two required ones, two optional ones."""
         if high == 0:
             return _Part([], [], True, part.start)
         if part.nullable and part.first and low >= _MANY_ROUNDS:
@@ -155,7 +155,7 @@ class _Automaton:
         return _Part(first, last, nullable, part.start)
 
     def _rounds(self, part: _Part, count: int) -> list[_Part]:
-        """The part and copies of it."""
+        """Return the part and copies of it."""
         start, end = part.start, len(self.sets)
         rounds = [part]
         for _ in range(count - 1):
@@ -169,7 +169,7 @@ class _Automaton:
         return rounds
 
     def _inner(self) -> list[list[int]]:
-        """For each position, those after it from which there is a way back."""
+        """Return, for each position, those after it from which there is a way back."""
         component = _components(self.edges)
         return [
             [target for target in ways if component[target] == component[source]]
@@ -248,7 +248,7 @@ def _either(parts: list[_Part]) -> _Part:
 
 
 def _components(edges: list[dict[int, int]]) -> list[int]:
-    """The strongly connected component of each position (Tarjan, without recursion)."""
+    """Return the strongly connected component of each position (Tarjan, without recursion)."""
     order: list[int] = [-1] * len(edges)
     low: list[int] = [0] * len(edges)
     component: list[int] = [-1] * len(edges)

@@ -16,7 +16,7 @@ _LETTERS: Ranges = ((0x41, 0x5A), (0x61, 0x7A), (0x80, LAST))
 
 
 def union(*sets: Ranges) -> Ranges:
-    """Everything that is in one of the sets, sorted and without overlaps."""
+    """Return everything that is in one of the sets, sorted and without overlaps."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(pair for ranges in sets for pair in ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -52,7 +52,7 @@ def overlap(a: Ranges, b: Ranges) -> bool:
 
 
 def any_case(ranges: Ranges) -> Ranges:
-    """The set with both cases of its ASCII letters; what else folds does not matter for an overlap."""
+    """Return the set with both cases of its ASCII letters; what else folds does not matter for an overlap."""
     added: list[tuple[int, int]] = []
     for low, high in ranges:
         for first, last, shift in ((0x41, 0x5A, 0x20), (0x61, 0x7A, -0x20)):
@@ -83,7 +83,7 @@ _PROPERTIES: dict[str, Ranges] = {
 
 
 def of_property(expression: str, negated: bool) -> Ranges:
-    """Roughly the characters of a `\\p{…}`: a superset where it matters, which is ASCII."""
+    """Return roughly the characters of a `\\p{…}`: a superset where it matters, which is ASCII."""
     if negated:
         return EVERYTHING
     value = expression.rpartition("=")[2]

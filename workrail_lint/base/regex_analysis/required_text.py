@@ -198,7 +198,7 @@ def _look(body: Part, behind: bool, negated: bool) -> Part:
 
 
 def _words(operations: list[Operation]) -> tuple[str, ...]:
-    """The words of the literal stretches, in order."""
+    """Return the words of the literal stretches, in order."""
     # Anything but a literal ends a stretch.
     texts = (op.text if isinstance(op, Atom) and op.text is not None else " " for op in operations)
     return tuple(_WORD.findall("".join(texts)))

@@ -94,7 +94,7 @@ class _Frame:
 
 
 def parse(pattern: str, flags: str = "") -> Program:
-    """The program of a pattern. Never fails."""
+    """Return the program of a pattern. Never fails."""
     return _Parser(pattern, flags).run()
 
 
@@ -249,7 +249,7 @@ class _Parser:
         return characters.of_property(match[1], negated=char == "P")
 
     def _character(self, char: str) -> int:
-        """The character that a backslash and `char` stand for."""
+        """Return the character that a backslash and `char` stand for."""
         if not char:
             return ord("\\")
         if char in _CONTROLS:
@@ -278,7 +278,7 @@ class _Parser:
         return ord(char)
 
     def _class(self) -> Ranges:
-        """A class, from behind its opening bracket to behind its closing one; nested ones count as members."""
+        """Return a class, from behind its opening bracket to behind its closing one; nested ones count as members."""
         negated = self.source.startswith("^", self.at)
         self.at += negated
         if self.source.startswith("]", self.at):
@@ -329,7 +329,7 @@ class _Parser:
 
 
 def _count_groups(pattern: str) -> int:
-    """Capturing groups, counted first: whether `\\2` is a reference depends on what comes later."""
+    """Count the capturing groups first: whether `\\2` is a reference depends on what comes later."""
     if "(" not in pattern:
         return 0
     bare = re.sub(r"\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]?", "", pattern)
@@ -337,6 +337,6 @@ def _count_groups(pattern: str) -> int:
 
 
 def _count(digits: str) -> int:
-    """A decimal number, saturating: Python refuses to read thousands of digits."""
+    """Return a decimal number, saturating: Python refuses to read thousands of digits."""
     significant = digits.lstrip("0")
     return min(int(significant or "0"), MANY) if len(significant) < 12 else MANY

@@ -1,14 +1,19 @@
-"""The part of JSON Schema draft-07 that our schemas use: keywords, patterns, equality.
+"""The part of JSON Schema draft-07 that our schemas use: keywords, patterns, equality, and how each is checked.
 
 Draft-07, because every editor supports all of it, and later drafts add nothing that we need.
 """
 
 from __future__ import annotations
 
+import operator
+import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from workrail_lint.base import js
+from workrail_lint.documents import pointer
+from workrail_lint.documents.schema import dialect
 
 Schema: TypeAlias = "dict[str, Any]"
 
@@ -41,7 +46,7 @@ _NO_EQUIVALENT = frozenset({"", "p", "P", "k", "c"})
 
 
 def python_pattern(pattern: str) -> str:
-    """An ECMAScript pattern (`u` flag) as one for Python's `re` with its ASCII flag.
+    """Return an ECMAScript pattern (`u` flag) as one for Python's `re` with its ASCII flag.
 
     Raises ValueError for a construct that has no equivalent in Python.
     """
@@ -82,7 +87,7 @@ def _escape(pattern: str, index: int, *, in_class: bool) -> str:
 
 
 def duplicates(items: Sequence[object]) -> list[tuple[int, int]]:
-    """The later and the first index of every element that repeats an earlier one, by deep equality."""
+    """Return the later and the first index of every element that repeats an earlier one, by deep equality."""
     try:
         # Python's equality is the coarser one (True == 1), so what it finds distinct is distinct; and objects are that
         # differ in their first member, which mostly is an id.
@@ -105,7 +110,7 @@ _OBJECT, _ARRAY, _TRUE, _FALSE = object(), object(), object(), object()
 
 
 def _fingerprint(root: object) -> tuple[object, ...]:
-    """A flat, hashable spelling of a value; equal exactly when the values are deeply equal."""
+    """Return a flat, hashable spelling of a value; equal exactly when the values are deeply equal."""
     out: list[object] = []
     stack = [root]
     while stack:
@@ -125,7 +130,7 @@ def _fingerprint(root: object) -> tuple[object, ...]:
 
 
 def plain_text(pattern: str) -> Callable[[str], bool]:
-    """A quick test that accepts nearly all values that match the commonest patterns, ids and versions."""
+    """Return a quick test that accepts nearly all values that match the commonest patterns, ids and versions."""
     if pattern in ("^[a-z0-9-]+$", "^[a-z0-9_-]+$"):
         return _is_plain_word
     if pattern == rf"^([a-z0-9_-]+|{_NAME}\.{_NAME})$":
@@ -144,12 +149,12 @@ def _is_plain_word(text: str) -> bool:
 
 
 def _is_plain_id(text: str) -> bool:
-    """A word, or two with a dot between them, that begin with a letter."""
+    """Return whether a string is a word, or two with a dot between them, that begin with a letter."""
     return all(len(part) > 1 and part[0].isalpha() and _is_plain_word(part) for part in text.split(".", 1))
 
 
 def _is_plain_version(text: str) -> bool:
-    """Three numbers, without a suffix."""
+    """Return whether a string is three numbers, without a suffix."""
     numbers = text.split(".") if text.isascii() else ()
     return len(numbers) == 3 and all(each.isdecimal() and (each[0] != "0" or each == "0") for each in numbers)
 
@@ -181,7 +186,7 @@ def _tag(schema: Schema, name: str) -> str | None:
 
 
 def required_tags(schema: Schema, name: str) -> tuple[str, ...] | None:
-    """The words that a member of an object must be, when a schema asks nothing else."""
+    """Return the words that a member of an object must be, when a schema asks nothing else."""
     if schema.keys() != {"type", "required", "properties"} or schema["type"] != "object":
         return None
     members = schema["properties"]
@@ -192,7 +197,7 @@ def required_tags(schema: Schema, name: str) -> tuple[str, ...] | None:
 
 
 def summary(schema: Schema | bool) -> object:
-    """An alternative in a word: the member it asks for, the definition or the type it names."""
+    """Return an alternative in a word: the member it asks for, the definition or the type it names."""
     if isinstance(schema, bool):
         return schema
     match schema:
@@ -201,3 +206,179 @@ def summary(schema: Schema | bool) -> object:
         case {"$ref": target}:
             return str(target).rpartition("/")[2]
     return schema.get("type", schema.get("const", "any"))
+
+
+# ------------------------------------------------- checks: closures that return None for a valid value
+
+
+class Part:
+    """A schema object, the definition it belongs to, and how the lengths of strings are counted in it.
+
+    `owner` is the reference to that definition, and `shape` the name that violations have.
+    """
+
+    __slots__ = ("owner", "schema", "shape", "u16")
+
+    def __init__(self, schema: Schema, shape: str, u16: bool, owner: str) -> None:
+        self.schema = schema
+        self.shape = shape
+        self.owner = owner
+        self.u16 = u16 or schema.get("x-lengthUnit") == "u16"
+
+
+class Entry:
+    """A violation or a pending check, with the path to it from where the check began, deepest first."""
+
+    __slots__ = ("check", "expected", "keyword", "part", "path", "value")
+
+    def __init__(
+        self, keyword: str, expected: object, part: Part | None, value: object, check: Check | None = None
+    ) -> None:
+        self.path: list[pointer.Token] = []
+        self.keyword = keyword
+        self.expected = expected
+        self.part = part
+        self.value = value
+        self.check = check
+
+
+Found: TypeAlias = "list[Entry] | None"
+Check: TypeAlias = Callable[[Any], Found]
+Test: TypeAlias = Callable[[Any], bool]
+
+
+def joined(entries: Found, inner: list[Entry], token: pointer.Token) -> list[Entry]:
+    """Add the violations of one level down, with that level in their path."""
+    for entry in inner:
+        entry.path.append(token)
+    if entries is None:
+        return inner
+    entries += inner
+    return entries
+
+
+def accept(value: object) -> Found:
+    return None
+
+
+def refuse(types: tuple[str, ...], part: Part) -> Check:
+    return lambda value: [Entry("type", types, part, value)]
+
+
+def together(checks: list[Check]) -> Check | None:
+    """Return all of several checks. A value of the wrong type has no other faults worth reporting."""
+    if len(checks) < 2:
+        return checks[0] if checks else None
+
+    def check(value: Any) -> Found:
+        entries: list[Entry] = []
+        for part in checks:
+            inner = part(value)
+            if inner is not None:
+                if inner[0].keyword == "type" and not inner[0].path:
+                    return inner
+                entries += inner
+        return entries or None
+
+    return check
+
+
+def are_strings(values: list[Any], shortest: int, longest: int) -> bool:
+    """Return whether all values are strings of these lengths."""
+    if not _STRINGS.issuperset(map(type, values)):
+        return False
+    if longest == UNBOUNDED and shortest < 2:
+        return not (shortest and "" in values)
+    lengths = list(map(len, values)) or [shortest]
+    return shortest <= min(lengths) and max(lengths) <= longest
+
+
+def search(pattern: str) -> Test:
+    """Return whether a pattern is found in a string; a pattern costs more to compile than a document to check."""
+    search: Callable[[str], object] | None = None
+
+    def test(text: str) -> bool:
+        nonlocal search
+        if search is None:
+            search = re.compile(dialect.python_pattern(pattern), re.ASCII).search
+        return search(text) is not None
+
+    return test
+
+
+UNBOUNDED = sys.maxsize
+_STRINGS = frozenset((str,))
+
+
+def word(part: Part) -> Check:
+    """Return a string out of a closed set, which is what most closed sets are."""
+    schema = part.schema
+    keyword, expected = ("enum", tuple(schema["enum"])) if "enum" in schema else ("const", schema["const"])
+    allowed = expected if keyword == "enum" else (expected,)
+
+    def check(value: Any) -> Found:
+        if type(value) is not str:
+            return [Entry("type", ("string",), part, value)]
+        return None if value in allowed else [Entry(keyword, expected, part, value)]
+
+    return check
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "minimum": operator.ge,
+    "maximum": operator.le,
+    "exclusiveMinimum": operator.gt,
+    "exclusiveMaximum": operator.lt,
+}
+
+
+def number(part: Part, other: Check, *, whole: bool, finite: bool) -> Check:
+    schema = part.schema
+    bounds = [(keyword, schema[keyword], holds) for keyword, holds in _COMPARISONS.items() if keyword in schema]
+
+    def check(value: Any) -> Found:
+        kind = type(value)
+        if kind is float:
+            if not (value.is_integer() if whole else not finite or value - value == 0):  # infinity - infinity is NaN
+                return other(value)
+        elif kind is not int:
+            return other(value)
+        for keyword, bound, holds in bounds:
+            if not holds(value, bound):
+                return [Entry(keyword, bound, part, value)]
+        return None
+
+    return check
+
+
+def one_of(keyword: str, expected: object, allowed: tuple[object, ...], part: Part) -> Check:
+    def check(value: Any) -> Found:
+        if any(js.deep_equal(value, member) for member in allowed):
+            return None
+        return [Entry(keyword, expected, part, value)]
+
+    return check
+
+
+def names(name_check: Check | None) -> Check | None:
+    if name_check is None:
+        return None
+
+    def check(value: Any) -> Found:
+        result: Found = None
+        for name in value if type(value) is dict else ():
+            inner = name_check(name)
+            if inner is not None:
+                result = joined(result, inner, name)
+        return result
+
+    return check
+
+
+def size(keyword: str, holds: Callable[[int, int], bool], bound: int, part: Part) -> Check:
+    def check(value: Any) -> Found:
+        if type(value) is dict and not holds(len(value), bound):
+            return [Entry(keyword, bound, part, value)]
+        return None
+
+    return check

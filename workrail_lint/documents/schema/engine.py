@@ -16,28 +16,28 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from threading import RLock
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from workrail_lint.base import js
+from workrail_lint.base.result import Record
 from workrail_lint.documents import pointer
-from workrail_lint.documents.schema import checks, dialect
-from workrail_lint.documents.schema.checks import (
+from workrail_lint.documents.schema import dialect
+from workrail_lint.documents.schema.dialect import (
     UNBOUNDED,
     Check,
     Entry,
     Found,
     Part,
+    Schema,
     Test,
     accept,
     are_strings,
     joined,
     together,
 )
-from workrail_lint.documents.schema.dialect import Schema
 
 
-class Violation(NamedTuple):
+class Violation(Record):
     """One place that breaks the schema.
 
     `pointer` names the invalid value: for a missing member the object that lacks it, for an unknown member the member
@@ -47,12 +47,15 @@ class Violation(NamedTuple):
     the pointer, or the member's name for `propertyNames`. `schema` is the object that holds the keyword.
     """
 
-    pointer: str
-    keyword: str
-    expected: Any
-    shape: str
-    value: Any
-    schema: Schema
+    __slots__ = ("expected", "keyword", "pointer", "schema", "shape", "value")
+
+    def __init__(self, pointer: str, keyword: str, expected: Any, shape: str, value: Any, schema: Schema) -> None:
+        self.pointer = pointer
+        self.keyword = keyword
+        self.expected = expected
+        self.shape = shape
+        self.value = value
+        self.schema = schema
 
     @property
     def member(self) -> str:
@@ -121,7 +124,7 @@ def compile_schema(
     that may come from others.
     """
     compiler = _Compiler(schema, on_demand, by_schema, matches)
-    return Validator(compiler.compile(schema, "", u16=False), by_schema)
+    return Validator(compiler.compile(schema), by_schema)
 
 
 def _path(prefix: _Prefix, path: list[pointer.Token]) -> list[pointer.Token]:
@@ -134,7 +137,7 @@ def _path(prefix: _Prefix, path: list[pointer.Token]) -> list[pointer.Token]:
 
 
 def _place(root: Any, path: list[pointer.Token], orders: dict[int, dict[str, int]]) -> list[int]:
-    """The position of a path, as numbers that sort in document order."""
+    """Return the position of a path, as numbers that sort in document order."""
     place = []
     for token in path:
         if isinstance(token, str):
@@ -171,7 +174,10 @@ class _Members(dict[str, Check]):
 
 
 class _Compiler:
-    """Turns schemas into checks; None is a schema that accepts everything."""
+    """Turns schemas into checks; None is a schema that accepts everything.
+
+    Members are compiled by whoever meets them first, also by several threads at once: what they keep is the same.
+    """
 
     def __init__(self, root: Schema, on_demand: bool, by_schema: bool, matches: Matcher | None) -> None:
         self._root = root
@@ -180,28 +186,26 @@ class _Compiler:
         self._matches = matches
         self._checks: dict[str, Check | None] = {}
         self._ranks: dict[str, int] = {"": 0}  # of definitions, in the order in which they are met
-        self._owner = ""  # the definition that is being compiled
-        self._lock = RLock()  # members are compiled by whoever meets them first
 
-    def compile(self, schema: Schema | bool, shape: str, u16: bool) -> Check | None:
+    def compile(self, schema: Schema | bool, shape: str = "", u16: bool = False, owner: str = "") -> Check | None:
         if schema is True:
             return None
         if schema is False:
-            part = Part({}, shape, u16)
+            part = Part({}, shape, u16, owner)
             return lambda value: [Entry("false", None, part, value)]
         if not dialect.KEYWORDS.issuperset(schema):
             raise ValueError(f"outside the dialect: {sorted(schema.keys() - dialect.KEYWORDS)}")
         if "$ref" in schema:
             if schema.keys() - dialect.ANNOTATIONS != {"$ref"}:
                 raise ValueError("draft-07 ignores keywords next to $ref")
-            return self._reference(schema["$ref"])
-        part = Part(schema, shape, u16)
+            return self._reference(schema["$ref"], owner)
+        part = Part(schema, shape, u16, owner)
         if dialect.GENERAL.isdisjoint(schema):
             return self._typed(part)
         if self._by_schema:
             return self._strict(part)
         if schema.keys() - dialect.ANNOTATIONS in _WORDS and schema["type"] == "string":
-            return checks.word(part)
+            return dialect.word(part)
         if schema.get("type") == "object" and schema.keys() - dialect.ANNOTATIONS <= _BRANCHES:
             switch = self._switch(part)
             if switch is not None:
@@ -212,25 +216,25 @@ class _Compiler:
 
     def _inner(self, schema: Schema | bool, part: Part) -> Check | None:
         """Compile a schema inside another one."""
-        return self.compile(schema, part.shape, part.u16)
+        return self.compile(schema, part.shape, part.u16, part.owner)
 
-    def _reference(self, target: str) -> Check | None:
-        known = self._checks
-        rank = self._ranks.get(target)
-        if rank is None:
-            if not target.startswith("#/"):
-                raise ValueError(f"only local references: {target}")
-            self._ranks[target] = len(self._ranks)
-            schema: Any = pointer.resolve(self._root, target[1:])
-            known[target] = self._compile_for(target, schema, pointer.decode(target[1:])[-1], u16=False)
-        elif (
-            rank <= self._ranks[self._owner]
-            and known.get(target, accept) is not None
-            and (target == self._owner or not self._is_closed(target))
+    def _reference(self, target: str, owner: str) -> Check | None:
+        if not target.startswith("#/"):
+            raise ValueError(f"only local references: {target}")
+        if (
+            self._ranks.setdefault(target, len(self._ranks)) <= self._ranks[owner]
+            and self._checks.get(target, accept) is not None
+            and (target == owner or not self._is_closed(target))
         ):
             # A definition that refers to itself does so, at some point, by referring to one that was met before.
-            return lambda value: [Entry("", None, None, value, known[target])]
-        return known[target]
+            return lambda value: [Entry("", None, None, value, self._definition(target))]
+        return self._definition(target)
+
+    def _definition(self, target: str) -> Check | None:
+        if target not in self._checks:
+            schema: Any = pointer.resolve(self._root, target[1:])
+            self._checks[target] = self.compile(schema, pointer.decode(target[1:])[-1], owner=target)
+        return self._checks[target]
 
     def _is_closed(self, target: str) -> bool:
         """Return whether a definition refers to no other one, so that it can't be part of a longer cycle."""
@@ -245,15 +249,8 @@ class _Compiler:
                 stack += part
         return True
 
-    def _compile_for(self, owner: str, schema: Schema | bool, shape: str, u16: bool) -> Check | None:
-        """Compile a part of a definition."""
-        outer, self._owner = self._owner, owner
-        check = self.compile(schema, shape, u16)
-        self._owner = outer
-        return check
-
     def _strict(self, part: Part) -> Check:
-        """A value outside its constant, set or type is one violation; otherwise everything is said, unions first."""
+        """Return a check that reports a wrong constant, set or type alone, else all other violations, unions first."""
         schema = part.schema
         literals = [self._general(word, part) for word in ("const", "enum") if word in schema]
         typed = self._typed(part) or accept
@@ -273,12 +270,12 @@ class _Compiler:
         return check
 
     def _typed(self, part: Part) -> Check | None:
-        """One check per JSON type; each passes other types to the next, and the last one rejects."""
+        """Return one check per JSON type; each passes other types to the next, and the last one rejects."""
         declared = part.schema.get("type")
         if type(declared) is str:
-            return self._of_type(declared, part, checks.refuse((declared,), part))
+            return self._of_type(declared, part, dialect.refuse((declared,), part))
         if declared is not None:
-            names, last = tuple(declared), checks.refuse(tuple(declared), part)
+            names, last = tuple(declared), dialect.refuse(tuple(declared), part)
         else:
             names = tuple(name for name, words in dialect.BY_TYPE.items() if not words.isdisjoint(part.schema))
             last = accept
@@ -300,7 +297,7 @@ class _Compiler:
             case "null":
                 return lambda value: None if value is None else other(value)
             case _:
-                return checks.number(part, other, whole=name == "integer", finite=not self._by_schema)
+                return dialect.number(part, other, whole=name == "integer", finite=not self._by_schema)
 
     def _object(self, part: Part, other: Check) -> Check:
         schema = part.schema
@@ -317,13 +314,12 @@ class _Compiler:
             return lambda value: None if type(value) is dict else other(value)
         # Most members are plain strings, and asking a function about each would take longer than all the rest.
         longest: dict[str, int] = {}
-        owner, longest_of, least = self._owner, longest.get, frozenset(required)
+        longest_of, least = longest.get, frozenset(required)
 
         def add_member(name: str) -> Check:
             if name not in properties:
                 return default or accept
-            with self._lock:
-                check = self._compile_for(owner, properties[name], part.shape, part.u16) or accept
+            check = self._inner(properties[name], part) or accept
             bound = self._string_bounds(properties[name], part)
             if bound is not None and bound[0] < 2:
                 longest[name] = bound[1]
@@ -351,7 +347,7 @@ class _Compiler:
             return result
 
         def check_by_schema(value: Any) -> Found:
-            """Declared members in declared order, missing ones among them; then the others."""
+            """Yield the declared members in declared order, missing ones among them; then the others."""
             if type(value) is not dict:
                 return other(value)
             result: list[Entry] = []
@@ -368,7 +364,9 @@ class _Compiler:
         return check_by_schema if self._by_schema else check
 
     def _string_bounds(self, schema: Schema | bool, part: Part) -> tuple[int, int] | None:
-        """The least and the greatest length of a string, if a schema accepts strings and asks nothing else of them."""
+        """Return the least and the greatest length of a string, if a schema accepts strings and asks nothing else of
+        them.
+        """
         while type(schema) is dict and "$ref" in schema:
             schema = pointer.resolve(self._root, schema["$ref"][1:])  # type: ignore[assignment]
         if type(schema) is not dict or "string" not in schema.get("type", ()):
@@ -423,7 +421,7 @@ class _Compiler:
 
         if pattern is None:
             return bounded
-        matches, search = self._matches, checks.search(pattern)
+        matches, search = self._matches, dialect.search(pattern)
         if self._by_schema:
             test = search if matches is None else lambda text: matches(pattern, text)
 
@@ -450,15 +448,15 @@ class _Compiler:
         parameter: Any = part.schema[keyword]
         match keyword:
             case "enum":
-                return checks.one_of(keyword, tuple(parameter), tuple(parameter), part)
+                return dialect.one_of(keyword, tuple(parameter), tuple(parameter), part)
             case "const":
-                return checks.one_of(keyword, parameter, (parameter,), part)
+                return dialect.one_of(keyword, parameter, (parameter,), part)
             case "propertyNames":
-                return checks.names(self._inner(parameter, part))
+                return dialect.names(self._inner(parameter, part))
             case "minProperties":
-                return checks.size(keyword, operator.ge, parameter, part)
+                return dialect.size(keyword, operator.ge, parameter, part)
             case "maxProperties":
-                return checks.size(keyword, operator.le, parameter, part)
+                return dialect.size(keyword, operator.le, parameter, part)
             case "allOf":
                 return together([check for each in parameter if (check := self._inner(each, part)) is not None])
             case "anyOf":
@@ -470,7 +468,7 @@ class _Compiler:
                     or self._alternatives(keyword, parameter, lambda count: count == 1, part)
                 )
             case "not":
-                test = self._test(parameter)
+                test = self._test(parameter, part)
                 return lambda value: [Entry(keyword, parameter, part, value)] if test(value) else None
             case _:
                 return self._conditional(part)
@@ -478,7 +476,7 @@ class _Compiler:
     def _alternatives(
         self, keyword: str, schemas: list[Schema | bool], enough: Callable[[int], bool], part: Part
     ) -> Check:
-        tests = [self._test(schema, u16=part.u16) for schema in schemas]
+        tests = [self._test(schema, part, u16=part.u16) for schema in schemas]
         expected = tuple(dialect.summary(schema) for schema in schemas)
 
         def check(value: Any) -> Found:
@@ -489,12 +487,12 @@ class _Compiler:
         return check
 
     def _by_tag(self, schemas: list[Schema], part: Part) -> Check | None:
-        """Alternatives that differ in the constant of one member: the one that a value names."""
+        """Return alternatives that differ in the constant of one member: the one that a value names."""
         tag = dialect.tag_of(schemas)
         if tag is None:
             return None
         by_tag = {each["properties"][tag]["const"]: self._inner(each, part) or accept for each in schemas}
-        tags, refuse = tuple(by_tag), checks.refuse(("object",), part)
+        tags, refuse = tuple(by_tag), dialect.refuse(("object",), part)
 
         def check(value: Any) -> Found:
             if type(value) is not dict:
@@ -509,13 +507,14 @@ class _Compiler:
         return check
 
     def _by_type(self, schemas: list[Schema], part: Part) -> Check | None:
-        """Alternatives of different types: the one that a value has the type of."""
+        """Return alternatives of different types: the one that a value has the type of."""
         types = [each.get("type") if type(each) is dict else None for each in schemas]
         kinds = {kind for kind in types if type(kind) is str}
         if len(kinds) < len(schemas) or kinds >= {"integer", "number"}:
             return None
         tests = [
-            (self._test({"type": kind}), self._inner(each, part)) for kind, each in zip(types, schemas, strict=True)
+            (self._test({"type": kind}, part), self._inner(each, part))
+            for kind, each in zip(types, schemas, strict=True)
         ]
         expected = tuple(dialect.summary(schema) for schema in schemas)
 
@@ -528,7 +527,7 @@ class _Compiler:
         return check
 
     def _switch(self, part: Part) -> Check | None:
-        """Branches that depend on one member: a lookup of its value instead of a test for each branch.
+        """Return branches that depend on one member: a lookup of its value instead of a test for each branch.
 
         None if the branches depend on something else.
         """
@@ -550,7 +549,7 @@ class _Compiler:
         if not by_tag:
             return None
         absent = self._inner(rest, part) or accept
-        other, refuse = present or absent, checks.refuse(("object",), part)
+        other, refuse = present or absent, dialect.refuse(("object",), part)
 
         def check(value: Any) -> Found:
             if type(value) is not dict:
@@ -563,13 +562,13 @@ class _Compiler:
         return check
 
     def _conditional(self, part: Part) -> Check:
-        test = self._test(part.schema["if"])
+        test = self._test(part.schema["if"], part)
         then = self._inner(part.schema.get("then", True), part) or accept
         otherwise = self._inner(part.schema.get("else", True), part) or accept
         return lambda value: then(value) if test(value) else otherwise(value)
 
-    def _test(self, schema: Schema | bool, u16: bool = False) -> Test:
-        """A predicate; common forms need no general check."""
+    def _test(self, schema: Schema | bool, part: Part, u16: bool = False) -> Test:
+        """Return a predicate; common forms need no general check."""
         if isinstance(schema, bool):
             return lambda value: schema
         words = schema.keys()
@@ -585,5 +584,5 @@ class _Compiler:
             tags = dialect.required_tags(schema, name)
             if tags is not None:
                 return lambda value: type(value) is dict and value.get(name) in tags
-        check = self.compile(schema, "", u16)
+        check = self.compile(schema, u16=u16, owner=part.owner)
         return lambda value: _holds(check, value)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.result import Record
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.schema.engine import Violation
@@ -103,10 +104,6 @@ def shown(value: object) -> str:
     return js.text(value)
 
 
-def did_you_mean(suggestion: str | None) -> str:
-    return f"; did you mean {quoted(suggestion)}?" if suggestion else ""
-
-
 def nearest_member(name: str, known: Collection[str]) -> str | None:
     """Return the one known member a name was meant to be: another spelling, or a typo of one or two keys."""
     plain = squashed(name)
@@ -121,12 +118,15 @@ def squashed(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-class Message(NamedTuple):
+class Message(Record):
     """The text of a message, and the value that was probably meant."""
 
-    text: str
-    suggestion: str | None = None
-    on_name: bool = False
+    __slots__ = ("on_name", "suggestion", "text")
+
+    def __init__(self, text: str, suggestion: str | None = None, on_name: bool = False) -> None:
+        self.text = text
+        self.suggestion = suggestion
+        self.on_name = on_name
 
 
 def message_of(violation: Violation, place: Place) -> Message:

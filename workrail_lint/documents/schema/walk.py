@@ -7,7 +7,9 @@ a list of schemas, and all of them are asked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from workrail_lint.base.result import Record
 
 Schema = dict[str, Any]
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
@@ -16,12 +18,15 @@ _BRANCHES = ("else", "then")  # what most documents have is said last
 _DEEPEST = 12
 
 
-class Member(NamedTuple):
+class Member(Record):
     """A member that an object can have."""
 
-    name: str
-    schemas: list[Schema]
-    required: bool  # by one of the alternatives
+    __slots__ = ("name", "required", "schemas")
+
+    def __init__(self, name: str, schemas: list[Schema], required: bool) -> None:
+        self.name = name
+        self.schemas = schemas
+        self.required = required  # by one of the alternatives
 
 
 class SchemaWalk:
@@ -32,14 +37,14 @@ class SchemaWalk:
         self._known: dict[int, list[Schema]] = {}
 
     def at(self, tokens: Iterable[str]) -> list[Schema]:
-        """The schemas of the place that a pointer leads to."""
+        """Return the schemas of the place that a pointer leads to."""
         result = self.expanded([self._root])
         for token in tokens:
             result = self._below(result, token)
         return result
 
     def below(self, schemas: list[Schema]) -> list[Schema]:
-        """The schemas of the elements of a list."""
+        """Return the schemas of the elements of a list."""
         return self._below(schemas, "0")
 
     def _below(self, schemas: list[Schema], token: str) -> list[Schema]:
@@ -56,7 +61,7 @@ class SchemaWalk:
         return self.expanded(inner)
 
     def expanded(self, schemas: Iterable[Schema]) -> list[Schema]:
-        """Schemas with their references and alternatives, each once."""
+        """Return schemas with their references and alternatives, each once."""
         by_identity: dict[int, Schema] = {}
         for schema in schemas:
             if id(schema) not in self._known:
@@ -81,7 +86,7 @@ class SchemaWalk:
             yield from self._alternatives(schema.get(keyword), depth + 1)
 
     def members(self, schemas: list[Schema]) -> list[Member]:
-        """The members of the objects that fit, in the order of the model."""
+        """Return the members of the objects that fit, in the order of the model."""
         by_name: dict[str, list[Schema]] = {}
         required: set[str] = set()
         for schema in schemas:
@@ -93,7 +98,7 @@ class SchemaWalk:
 
     @staticmethod
     def choices(schemas: list[Schema]) -> list[Any]:
-        """The values of closed sets, and true and false where they fit."""
+        """Return the values of closed sets, and true and false where they fit."""
         result: list[Any] = []
         for schema in schemas:
             values = schema.get("enum") or ([schema["const"]] if "const" in schema else [])

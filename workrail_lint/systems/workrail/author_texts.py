@@ -28,7 +28,7 @@ Group: TypeAlias = "tuple[list[str], str, str, Sequence[str]]"
 
 
 def text_of(group: Group, number: int, pointer: str) -> Text:
-    """One text of a group of the step at a pointer."""
+    """Return one text of a group of the step at a pointer."""
     strings, field, place, names = group
     if names:
         place = child(place, names[number])
@@ -38,7 +38,7 @@ def text_of(group: Group, number: int, pointer: str) -> Text:
 
 
 def strings_of(groups: list[Group]) -> list[str]:
-    """The strings of some groups."""
+    """Return the strings of some groups."""
     result: list[str] = []
     for group in groups:
         result += group[0]
@@ -46,12 +46,12 @@ def strings_of(groups: list[Group]) -> list[str]:
 
 
 def texts_of(groups: list[Group], pointer: str) -> list[Text]:
-    """All texts of some groups."""
+    """Return all texts of some groups."""
     return [text_of(group, number, pointer) for group in groups for number in range(len(group[0]))]
 
 
 def step_groups(step: Step) -> list[Group]:
-    """Every author text of a step, prompt parts and configuration blocks included."""
+    """Return every author text of a step, prompt parts and configuration blocks included."""
     result: list[Group] = []
     _add_members(step, "", _STEP_FIELDS, result)
     if step.kind == "standard":
@@ -86,7 +86,7 @@ _STRINGS = frozenset((str,))
 
 
 def _add_members(node: Node, place: str, fields: tuple[tuple[str, str, str], ...], groups: list[Group]) -> None:
-    """The texts that are members of a node, if the document has them."""
+    """Add the texts that are members of a node, if the document has them."""
     members = node.__dict__
     for attribute, member, field in fields:
         if attribute in members:
@@ -94,7 +94,7 @@ def _add_members(node: Node, place: str, fields: tuple[tuple[str, str, str], ...
 
 
 def _add_values(values: Sequence[PromptValue], place: str, field: str, groups: list[Group]) -> None:
-    """The strings of a list, and the parts of what else it contains."""
+    """Add the strings of a list, and the parts of what else it contains."""
     if values.__class__ is list and _STRINGS.issuperset(map(type, values)):
         if values:
             groups.append((values, field, place, ()))
@@ -124,7 +124,7 @@ def _add_block_texts(blocks: PromptBlocks, groups: list[Group]) -> None:
 
 
 def argument_groups(step: Step | None) -> list[Group]:
-    """The texts that a template call passes on, which are the author's own."""
+    """Return the texts that a template call passes on, which are the author's own."""
     call = step.template_call if step is not None and step.kind == "standard" else None
     texts = {name: value for name, value in call.args.items() if isinstance(value, str)} if call is not None else {}
     return [([*texts.values()], ARGUMENT, "/templateCall/args", [*texts])] if texts else []
@@ -134,7 +134,7 @@ ARGUMENT = "argument"
 
 
 def top_groups(workflow: Workflow) -> list[Group]:
-    """The author texts outside the steps."""
+    """Return the author texts outside the steps."""
     result: list[Group] = []
     _add_members(workflow, "", _TOP_FIELDS, result)
     _add_values(workflow.meta_guidance, "/metaGuidance/", "metaGuidance", result)

@@ -19,13 +19,12 @@ from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import (
     CompiledWorkflow,
+    Passed,
     compile_definition,
     compile_errors,
     prevents_compiling,
     run_passes,
 )
-from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
-from workrail_lint.systems.workrail.engines.judging import release_findings, still_refused
 from workrail_lint.systems.workrail.model.build import workflow_model, workflow_validator
 from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.project_bindings import project_overrides
@@ -90,18 +89,16 @@ def check_document(
     lint: Lint | None,
     *,
     extra_describing: tuple[Rule, ...] = (),
-    known: Workflow | None = None,
 ) -> CheckedDocument:
     """Run the phases. Without `lint` only the errors of reading, schema, structure and compiling are found.
 
-    `extra_describing` are the rules of plugins that describe violations of the schema; `known` is the model of the
-    document, if it is known to break no rule of the schema.
+    `extra_describing` are the rules of plugins that describe violations of the schema.
     """
     document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
     checked = CheckedDocument(document)
     findings = [reader_finding(problem, document.source, RULES.by_name[problem.name]) for problem in document.problems]
     if document.readable and isinstance(document.value, dict):
-        findings += _check_definition(checked, document.value, path, settings, lint, extra_describing, known)
+        findings += _check_definition(checked, document.value, path, settings, lint, extra_describing)
     elif document.readable:
         findings.append(_finding("json-syntax", "", "the document must be a JSON object", Phase.READ))
     checked.findings = _with_rule_facts(findings, settings)
@@ -115,17 +112,15 @@ def _check_definition(
     settings: Settings,
     lint: Lint | None,
     extra_describing: tuple[Rule, ...],
-    known: Workflow | None,
 ) -> list[Finding]:
     normalized = normalize(value, Policy(settings.policy))
     definition: dict[str, Any] = normalized.document
-    # What normalization already refused, the schema would only say again.
-    is_known = known is not None and known.raw is definition
-    everywhere = [] if is_known else workflow_validator().violations(definition)
+    everywhere = workflow_validator().violations(definition)
     refused_there = everywhere
     release = settings.release if settings.engine else None
     if release is not None:
-        refused_there = still_refused(release, definition, everywhere)
+        refused_there = release.still_refused(definition, everywhere)
+    # What normalization already refused, the schema would only say again.
     violations = [
         violation
         for violation in refused_there
@@ -139,16 +134,16 @@ def _check_definition(
         # People can use some of the findings at a time; a fix needs all of them.
         most = MANY_PROBLEMS if settings.options.get("fixing") else schema.MAX_FINDINGS
         findings = schema.schema_findings(violations, definition, most, extra_describing)
-    checked.workflow = model = known if known and is_known else workflow_model(definition, everywhere, violations)
+    checked.workflow = model = workflow_model(definition, everywhere, violations)
     checked.pointer_map = normalized.pointer_map
     if settings.engine or settings.parity:
         findings += ir_only_findings(model)
-    nodes = authored_nodes(model)
     findings += structural_findings(model)
-    compiled, errors = _compile(model, nodes, settings, normalized, checked.document, path, is_valid=not everywhere)
+    is_clean = not (everywhere or findings or checked.document.problems) and definition is value
+    compiled, errors = _compile(model, settings, normalized, checked.document, path, is_clean=is_clean)
     findings = _without_repeats(findings + errors + start_findings(model))
     if release is not None:
-        findings = release_findings(release, model, everywhere, findings)
+        findings = release.findings(model, everywhere, findings)
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
     if not refused and not any(_prevents_compiling(finding) for finding in findings):
@@ -173,12 +168,24 @@ def _prevents_compiling(finding: Finding) -> bool:
     return finding.severity is Severity.ERROR and finding.phase is not Phase.START and prevents_compiling(finding)
 
 
-def engine_errors(
-    document: JsonDocument, path: str, settings: Settings, known: Workflow | None = None
-) -> list[Finding]:
+def engine_errors(document: JsonDocument, path: str, settings: Settings) -> list[Finding]:
     """Return why the public engine refuses a document, with places; none when it accepts it."""
-    checked = check_document(document, path, settings.under_parity(), None, known=known)
-    errors = [finding for finding in checked.findings if finding.severity is Severity.ERROR]
+    return _located_errors(check_document(document, path, settings.under_parity(), None).findings, document, path)
+
+
+def _errors_of_engine_alone(workflow: Workflow, settings: Settings, passed: Passed) -> list[Finding]:
+    """Return why the public engine refuses a workflow in which neither schema, structure nor passes find anything."""
+    findings = ir_only_findings(workflow)
+    overrides = project_overrides(settings.bindings, workflow.id)
+    findings += compile_errors(workflow, settings.catalog, overrides, passed, settings.release)
+    findings += start_findings(workflow)
+    if settings.release is not None:
+        findings = settings.release.findings(workflow, [], findings)
+    return _with_rule_facts(findings, settings.under_parity()) if findings else []
+
+
+def _located_errors(findings: list[Finding], document: JsonDocument, path: str) -> list[Finding]:
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     for finding in errors:
         finding.path = path
         if finding.span is None:
@@ -196,18 +203,20 @@ def _map_back(finding: Finding, normalized: Normalized) -> None:
 
 
 def _compile(
-    model: Workflow,
-    nodes: Nodes,
-    settings: Settings,
-    normalized: Normalized,
-    document: JsonDocument,
-    path: str,
-    *,
-    is_valid: bool,
+    model: Workflow, settings: Settings, normalized: Normalized, document: JsonDocument, path: str, *, is_clean: bool
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
+    """Return the compiled workflow, if there is one, and the errors; `is_clean`: nothing was found in it before."""
     overrides = project_overrides(settings.bindings, model.id)
-    passed = run_passes(model, settings.catalog, overrides, nodes, release=settings.release)
+    passed = run_passes(model, settings.catalog, overrides, release=settings.release)
     errors = compile_errors(model, settings.catalog, overrides, passed, settings.release) if settings.engine else []
+    # What found nothing need not run again for the engine.
+    is_clean = is_clean and not (passed.resolve_errors or passed.index_errors)
+
+    def find_engine_errors() -> list[Finding]:
+        if is_clean:
+            return _located_errors(_errors_of_engine_alone(model, settings, passed), document, path)
+        return engine_errors(document, path, settings)
+
     result = compile_definition(
         model,
         settings.catalog,
@@ -215,7 +224,7 @@ def _compile(
         side=normalized.side,
         warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
         normalized=normalized.step_codes,
-        find_engine_errors=lambda: engine_errors(document, path, settings, model if is_valid else None),
+        find_engine_errors=find_engine_errors,
         plain_source=lambda: document.is_plain,
         passed=passed,
         release=settings.release,

@@ -63,7 +63,7 @@ def compile_workflow(
 def compile_source(
     source: os.PathLike[str] | str | bytes | dict[str, Any], settings: Settings
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
-    """The same with the catalog and the bindings already loaded, for many workflows in one process."""
+    """Compile like `compile_workflow` with a catalog and bindings already loaded, for many workflows in one process."""
     path = ""
     if isinstance(source, os.PathLike):
         path = os.fspath(source)
@@ -111,7 +111,7 @@ def compile_for_engine(
     mode: HashMode | None = None,
     references: Callable[[list[dict[str, Any]]], list[dict[str, Any]] | None] = lambda declared: None,
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-    """The snapshot that the public engine makes of a document, or why it refuses it.
+    """Return the snapshot that the public engine makes of a document, or why it refuses it.
 
     `references` resolves the declared references, for the modes that hold them. Without a mode it is what is pinned.
     """
@@ -137,7 +137,7 @@ def read_for_compiling(data: bytes | str) -> JsonDocument:
 
 
 def refusals(checked: CheckedDocument, path: str) -> list[Finding]:
-    """Why a checked document does not compile: its errors, located, under the codes that `check` uses."""
+    """Return why a checked document does not compile: its errors, located, under the codes that `check` uses."""
     errors = [
         finding
         for finding in checked.findings
@@ -148,7 +148,7 @@ def refusals(checked: CheckedDocument, path: str) -> list[Finding]:
 
 
 def errors_of(checked: CheckedDocument, path: str) -> list[Finding]:
-    """The same under the codes of the compiler, where it has one."""
+    """Return the errors of `refusals`, under the codes of the compiler where it has one."""
     errors = refusals(checked, path)
     for finding in errors:
         if finding.phase is Phase.COMPILE:
@@ -193,7 +193,7 @@ def is_pin(value: dict[str, Any]) -> bool:
 
 
 def compile_pin(pin: dict[str, Any]) -> Ok[PinnedWorkflow] | Err[str]:
-    """The workflow of a pin, or why it can't run. A pin comes from a folder that anybody may have written to."""
+    """Return the workflow of a pin, or why it can't run. A pin comes from a folder that anybody may have written to."""
     definition = js.object_in(pin, "definition")
     steps = js.list_in(definition, "steps")
     if not is_pin(pin) or definition is None or steps is None:
@@ -215,7 +215,7 @@ _NAME = Pattern(r".*-([0-9a-f]{12})\.ir\.json\Z")
 
 
 def kept_ir_name(base: str, ir: dict[str, Any]) -> str:
-    """The file name of an IR, after what it is of."""
+    """Return the file name of an IR, after what it is of."""
     return f"{base}-{_digits(ir)}.ir.json"
 
 
@@ -225,7 +225,7 @@ def is_kept_ir(path: str) -> bool:
 
 
 def read_kept_ir(path: str) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-    """The IR of a file, if it is the one that the file is named after."""
+    """Return the IR of a file, if it is the one that the file is named after."""
     read = read_file(path)
     if isinstance(read, Err):
         return Err([unreadable(read.error)])
@@ -251,7 +251,7 @@ _REFERENCE_MEMBERS = ("id", "title", "source", "purpose", "authoritative")
 def resolve_references(
     references: list[dict[str, Any]], workspace: str, package_root: str | None = None
 ) -> list[dict[str, Any]]:
-    """Each declared reference with its status, as the engine notes it at the start of a run.
+    """Return each declared reference with its status, as the engine notes it at the start of a run.
 
     `package_root` is the installed engine's folder; without one, nothing of it can be resolved.
     """

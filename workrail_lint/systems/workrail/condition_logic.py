@@ -25,7 +25,7 @@ BOUNDS = frozenset(_BOUNDS)
 
 
 def lenient_equal(a: object, b: object) -> bool:
-    """The equality of conditions; None stands for a missing value too."""
+    """Return whether a condition takes two values for equal; None stands for a missing value too."""
     if a is None or b is None:
         return a is b
     match a, b:

@@ -47,13 +47,13 @@ def _shown(value: object) -> str:
 
 
 def _cut(text: str) -> str:
-    """On one line, and not longer than that."""
+    """Return a text on one line, cut where it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
 
 
 def _other_problems(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Patterns that do not compile and references that do not resolve."""
+    """Yield patterns that do not compile and references that do not resolve."""
     has_ids = False
     references: list[tuple[str, str]] = []
     stack: list[tuple[object, str]] = [(schema, "")]

@@ -53,7 +53,7 @@ class Outline:
         self.steps = steps
 
     def as_json(self) -> dict[str, Any]:
-        """The form a lockfile keeps: short facets as they are, long ones as digests."""
+        """Return the form a lockfile keeps: short facets as they are, long ones as digests."""
         return {
             "workflow": {name: _kept(value) for name, value in sorted(self.workflow.items())},
             "steps": [
@@ -68,7 +68,7 @@ class Outline:
 
 
 def outline(ir: dict[str, Any]) -> Outline:
-    """The outline of an IR."""
+    """Return the outline of an IR."""
     facets = {name: value for name, value in ir.items() if name not in _NOT_TOP_FACETS and value not in _EMPTY}
     facets.update((f"contract {pack['ref']}", {"schema": pack["schema"]}) for pack in ir["contracts"])
     steps: list[StepOutline] = []
@@ -79,13 +79,13 @@ def outline(ir: dict[str, Any]) -> Outline:
 
 
 def outline_from_json(data: dict[str, Any]) -> Outline:
-    """The outline a lockfile kept. Raises KeyError or TypeError when it is not one."""
+    """Return the outline a lockfile kept. Raises KeyError or TypeError when it is not one."""
     steps = [StepOutline(item["id"], item.get("loop", ""), dict(item["facets"])) for item in data["steps"]]
     return Outline(dict(data["workflow"]), steps)
 
 
 def digested(full: Outline) -> Outline:
-    """An outline as it would come back from a lockfile, to be compared with one that did."""
+    """Return an outline as it would come back from a lockfile, to be compared with one that did."""
     return outline_from_json(full.as_json())
 
 
@@ -110,7 +110,7 @@ class Change(NamedTuple):
 
     A step that moved has in `before` the key it had, in `after` the id of the step it now follows (None: it is the
     first), and in `followed` the key of the one it followed. One that was removed has in `before` the key of the step
-    it followed, one that was renamed the key it had.
+    it followed and in `lost` its facets, one that was renamed the key it had.
     """
 
     kind: str  # "added", "removed", "moved", "renamed" or "changed"
@@ -119,6 +119,7 @@ class Change(NamedTuple):
     before: Any
     after: Any
     followed: str | None = None
+    lost: Facets | None = None
 
     def as_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"kind": self.kind, "step": self.step or None}
@@ -133,17 +134,29 @@ class Change(NamedTuple):
                 record["from"] = self.before
             case "removed":
                 record["followed"] = self.before
+                record |= self._lost_step
         return record
+
+    @property
+    def _lost_step(self) -> dict[str, Any]:
+        """Return what a removed step was, as far as a lockfile has not put a digest in its place."""
+        kept = {name: value for name, value in (self.lost or {}).items() if not is_digest(value)}
+        lane = {"loop": self.step.rpartition("/")[0] or None, "runCondition": kept.get("runCondition")}
+        return {**({"title": kept["title"]} if "title" in kept else {}), "lane": lane}
 
 
 def compare(old: Outline, new: Outline) -> list[Change]:
-    """The changes from one outline to the other: workflow first, then steps in the new order."""
+    """Return the changes from one outline to the other: workflow first, then steps in the new order."""
     changes = _facet_changes("", old.workflow, new.workflow)
     before = {step.key: step for step in old.steps}
     origin = _origins(old.steps, new.steps)
     kept = set(origin.values())
     followed = dict(zip(before, (None, *before), strict=False))
-    changes += [Change("removed", key, "", followed[key], None) for key in before if key not in kept]
+    changes += [
+        Change("removed", key, "", followed[key], None, lost=was.facets)
+        for key, was in before.items()
+        if key not in kept
+    ]
     renamed = {origin[step.key].rpartition("/")[2]: step.id for step in new.steps if step.key in origin}
     moved = _moved(old.steps, new.steps, origin)
     for step in new.steps:
@@ -160,7 +173,7 @@ def compare(old: Outline, new: Outline) -> list[Change]:
 
 
 def _origins(old: list[StepOutline], new: list[StepOutline]) -> dict[str, str]:
-    """By the key of a step now, the key it had: the same one, the same id at another place, or the same content.
+    """Return the former key of each step by its key now: the same one, the same id elsewhere, or the same content.
 
     The content decides only where it leaves no doubt: one step that is gone and one that is new have it.
     """
@@ -196,7 +209,7 @@ def _by_parent(steps: list[StepOutline]) -> _Inside:
 
 
 def _same_ids(new: Iterable[StepOutline], old: Iterable[StepOutline]) -> list[tuple[str, str]]:
-    """The steps in a loop that has another id are those that had the same ids in it before: keys now and then."""
+    """Pair the steps of a loop whose id changed with those that had the same ids in it before: keys now and then."""
     before = {step.id: step.key for step in old}
     return [(step.key, before[step.id]) for step in new if step.id in before]
 
@@ -226,14 +239,14 @@ def _content_but_title(step: StepOutline, inside: _Inside) -> str:
 
 
 def _renamed(value: Any, ident: str, name: str) -> Any:
-    """A facet with an id in it (a loop names itself where its decision is made) under another name."""
+    """Return a facet with an id in it (a loop names itself where its decision is made) under another name."""
     if isinstance(value, dict):
         return {member: _renamed(item, ident, name) if member == "loopId" else item for member, item in value.items()}
     return name if value == ident else value
 
 
 def _with_new_ids(was: StepOutline, now: StepOutline, renamed: dict[str, str]) -> Facets:
-    """The facets of a step as they would be if only ids had changed."""
+    """Return the facets of a step as they would be if only ids had changed."""
     if was.id == now.id and was.parent == now.parent:
         return was.facets
     facets = was.facets
@@ -255,8 +268,9 @@ def _facet_changes(step: str, old: Facets, new: Facets) -> list[Change]:
 
 
 def _moved(old: list[StepOutline], new: list[StepOutline], origin: dict[str, str]) -> dict[str, str | None]:
-    """The steps that moved, each with the id of the step before it: those in another loop, and of the others the fewest
-    that, taken out, leave the rest in the same order. What stands in a loop moves along with it."""
+    """Return the steps that moved, each with the id of the step before it: those in another loop, and of the others the
+    fewest that, taken out, leave the rest in the same order. What stands in a loop moves along with it.
+    """
     place = {step.key: number for number, step in enumerate(old)}
     parent = {step.key: step.parent for step in old}
     loops = {step.id: origin[step.key] for step in new if not step.parent and step.key in origin}
@@ -275,7 +289,10 @@ def _moved(old: list[StepOutline], new: list[StepOutline], origin: dict[str, str
 
 
 def _ascending(numbers: list[int]) -> set[int]:
-    """The positions of a longest ascending subsequence. Of two that changed places the one now behind is left out."""
+    """Return the positions of a longest ascending subsequence.
+
+    Of two that changed places the one now behind is left out.
+    """
     tails: list[int] = []  # the position that a sequence of each length begins at, seen from the end
     following: dict[int, int | None] = {}
     for at in range(len(numbers) - 1, -1, -1):
@@ -291,7 +308,7 @@ def _ascending(numbers: list[int]) -> set[int]:
 
 
 def describe(change: Change) -> list[str]:
-    """A change in words: one line, and for texts the lines that differ below it."""
+    """Return a change in words: one line, and for texts the lines that differ below it."""
     subject = f"step '{change.step}'" if change.step else "workflow"
     if not change.facet:
         return [f"{subject}: {_whole_step(change)}"]

@@ -31,7 +31,7 @@ _IDENTITY = {"id", "name", "description", "version"}
 
 
 def kind_of(path: str, value: object) -> Kind:
-    """The kind of a document that was read; UNKNOWN for JSON that is none of ours."""
+    """Return the kind of a document that was read; UNKNOWN for JSON that is none of ours."""
     named = kind_by_name(path)
     if named is not None:
         return named
@@ -61,7 +61,7 @@ def _is_loaded(path: str, ident: str) -> bool:
 
 
 def kind_by_name(path: str) -> Kind | None:
-    """The kind a file name alone decides."""
+    """Return the kind that a file name alone decides."""
     base = os.path.basename(path)
     if base == "workrail.lock.json":
         return Kind.LOCKFILE
@@ -75,7 +75,7 @@ def kind_by_name(path: str) -> Kind | None:
 
 
 def is_routine(path: str, ident: str) -> bool:
-    """A routine lies in a `routines` folder, or its file name or id says so."""
+    """Return whether this is a routine: it is in a `routines` folder, or its file name or id says so."""
     return (
         in_routines_folder(path)
         or path.replace("\\", "/").rpartition("/")[2].startswith("routine-")

@@ -48,7 +48,7 @@ def _codes(named: str | Iterable[str]) -> tuple[str, ...]:
 
 @cache
 def engine_defects() -> dict[str, EngineDefect]:
-    """All of them by id, in order."""
+    """Return the defects by id, in order."""
     document = json.loads(read_shipped(DATA_FILE))
     return {
         each["id"]: EngineDefect(

@@ -10,8 +10,9 @@ import os
 from collections.abc import Callable, Collection
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
 
+from workrail_lint.base.canonical import digest
+from workrail_lint.base.result import Record
 from workrail_lint.systems.workrail.document_kinds import is_routine
 
 MIN_LENGTH = 3
@@ -41,11 +42,14 @@ class IdStatus(str, Enum):
     LEGACY = "legacy"
 
 
-class WorkflowId(NamedTuple):
+class WorkflowId(Record):
     """An id taken apart; a legacy id has an empty namespace."""
 
-    namespace: str
-    name: str
+    __slots__ = ("name", "namespace")
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self.namespace = namespace
+        self.name = name
 
     @property
     def status(self) -> IdStatus:
@@ -75,7 +79,7 @@ def _consists_of(text: str, characters: str) -> bool:
 def is_valid(ident: str) -> bool:
     """Return whether the schema accepts an id. It asks for two characters in a segment, where the policy takes one."""
     parsed = parse(ident) if MIN_LENGTH <= len(ident) <= MAX_LENGTH else None
-    return parsed is not None and (not parsed.namespace or min(map(len, parsed)) > 1)
+    return parsed is not None and (not parsed.namespace or min(len(parsed.namespace), len(parsed.name)) > 1)
 
 
 def is_reserved(ident: str) -> bool:
@@ -126,10 +130,8 @@ def suggest(
     candidate = f"{space}.{name}"
     if len(candidate) <= MAX_LENGTH and candidate not in existing:
         return candidate
-    import hashlib
-
     seed = "\n".join((source_kind, ident)).encode("utf-8", "surrogatepass")
-    suffix = "_" + hashlib.sha256(seed).hexdigest()[:4]
+    suffix = "_" + digest(seed).removeprefix("sha256:")[:4]
     return candidate[: MAX_LENGTH - len(suffix)] + suffix
 
 

@@ -48,7 +48,7 @@ class Lockfile(NamedTuple):
     engine_version: str | None = None  # None in a file that does not say
 
     def text(self) -> str:
-        """The file's content: stable order, two-space indentation, a final newline."""
+        """Return the file's content: stable order, two-space indentation, a final newline."""
         entries = {path: entry_text(entry) for path, entry in self.workflows.items()}
         return lockfile_bytes(self.catalog, entries, self.engine_version).decode()
 

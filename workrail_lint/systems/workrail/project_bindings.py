@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import JsonDocument, read_json
@@ -39,16 +40,19 @@ def strings(value: object) -> dict[str, str]:
     return {name: item for name, item in value.items() if isinstance(item, str)} if isinstance(value, dict) else {}
 
 
-class Drift(NamedTuple):
+class Drift(Record):
     """A slot whose override is not what a run pinned; `current` is None if only the default is left."""
 
-    slot: str
-    pinned: str
-    current: str | None
+    __slots__ = ("current", "pinned", "slot")
+
+    def __init__(self, slot: str, pinned: str, current: str | None) -> None:
+        self.slot = slot
+        self.pinned = pinned
+        self.current = current
 
 
 def drifted(pinned: dict[str, str], content: object, workflow_id: str) -> list[Drift]:
-    """Where the bindings file no longer matches what a run of the workflow was started with.
+    """Return where the bindings file no longer matches what a run of the workflow was started with.
 
     `pinned` holds the overrides of the run; slots that were resolved from defaults never drift.
     """
@@ -155,7 +159,7 @@ def sections_of(content: object) -> dict[str, list[str]]:
 
 
 def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Collection[str]]) -> list[Finding]:
-    """The entries of a bindings file for slots that their workflow does not have, for workflows in `declared`."""
+    """Return the entries of a bindings file for slots that their workflow lacks, for workflows in `declared`."""
     findings: list[Finding] = []
     for workflow_id, slots in sections.items():
         known = declared.get(workflow_id)
@@ -177,7 +181,8 @@ def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Coll
 
 def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str]) -> Iterator[Finding]:
     base = child("", workflow_id) if workflow_id in sections_of(content) else ""
-    for slot, pinned, current in drifted(overrides, content, workflow_id):
+    for drift in drifted(overrides, content, workflow_id):
+        slot, pinned, current = drift.slot, drift.pinned, drift.current
         now = "the default" if current is None else quoted(current)
         yield _finding(
             "binding-drift",

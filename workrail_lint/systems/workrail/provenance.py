@@ -47,7 +47,7 @@ def _writer(node: Node) -> tuple[str, str | None]:
 
 
 def provenance_data(compiled: CompiledWorkflow) -> dict[str, Any]:
-    """The origin of every step and of every part of its prompt, as plain JSON data."""
+    """Return the origin of every step and of every part of its prompt, as plain JSON data."""
     catalog = compiled.catalog
     return {
         "version": 1,

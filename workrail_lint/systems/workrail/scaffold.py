@@ -19,7 +19,7 @@ _ID = re.compile(r"[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+")
 
 
 def id_problem(ident: str) -> str | None:
-    """Why an id can't be used for a new workflow."""
+    """Return why an id can't be used for a new workflow."""
     if not _ID.fullmatch(ident):
         return "must be two lower-case words joined by a dot, such as project.code_review"
     if not 3 <= len(ident) <= 64:
@@ -46,7 +46,7 @@ class NewFile(NamedTuple):
 
 
 def files(ident: str, name: str, profile: str = "reference") -> list[NewFile]:
-    """The workflow, its test, and what makes people and machines check them."""
+    """Return the workflow, its test, and what makes people and machines check them."""
     stem = ident.partition(".")[2]
     return [
         NewFile(workflow_path(ident), _json(_workflow(ident, name)), "the workflow: three steps, one of them a loop"),
@@ -62,14 +62,23 @@ def files(ident: str, name: str, profile: str = "reference") -> list[NewFile]:
     ]
 
 
-def ci_file(service: str) -> NewFile:
-    """The job that runs on every push, for one of the CI services."""
-    path, text = _CI[service]
-    return NewFile(path, text, "checks, verifies the lockfile and runs the tests on every push")
+def ci_file(service: str, origin: str | None) -> NewFile:
+    """Return the job that runs on every push, for one of the CI services.
+
+    It installs from `origin`, an address with a commit. Where that is not known, a variable names it, and the first
+    step of the job fails until it is set.
+    """
+    path, template = _CI[service]
+    text = template.replace("UNSET", _UNSET)
+    purpose = "checks, verifies the lockfile and runs the tests on every push"
+    if origin is None:
+        return NewFile(path, text, f"{purpose}; first set its variable WORKRAIL_LINT")
+    lines = (line for line in text.splitlines(keepends=True) if not _ABOUT_THE_VARIABLE.search(line))
+    return NewFile(path, "".join(lines).replace("git+$WORKRAIL_LINT", f"git+{origin}"), purpose)
 
 
 def editor_files(catalog: Catalog) -> list[NewFile]:
-    """JSON Schemas that complete and describe, made from the catalog, and the settings that use them."""
+    """Return JSON Schemas that complete and describe, made from the catalog, and the settings that use them."""
     result = [NewFile(".vscode/settings.json", _EDITOR, "makes VS Code use the schemas below")]
     for kind in ("workflow", "scenario", "bindings"):
         text = schema_text(kind, Settings(catalog)) if kind in KINDS else _json(load_schema(kind))
@@ -79,7 +88,7 @@ def editor_files(catalog: Catalog) -> list[NewFile]:
 
 
 def lockfile(ident: str, name: str) -> list[NewFile]:
-    """The lockfile that pins the new workflow; nothing when its name keeps it from compiling."""
+    """Return the lockfile that pins the new workflow; nothing when its name keeps it from compiling."""
     compiled = compile_workflow(_workflow(ident, name))
     if isinstance(compiled, Err):
         return []
@@ -213,8 +222,8 @@ _EDITOR = """\
 }
 """
 
+_UNSET = "set the CI variable WORKRAIL_LINT to the address of the workrail-lint repository, with @ and a tag or commit"
 _GITHUB = """\
-# Set the repository variable WORKRAIL_LINT to the address of the workrail-lint repository, with @ and a tag or commit.
 name: workflows
 on:
   pull_request:
@@ -225,25 +234,28 @@ permissions:
 jobs:
   workflows:
     runs-on: ubuntu-latest
+    env:
+      WORKRAIL_LINT: ${{ vars.WORKRAIL_LINT }}
     steps:
       - uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2
       - uses: actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0
         with:
           python-version: "3.13"
-      - run: pip install "workrail-lint[pytest] @ git+${{ vars.WORKRAIL_LINT }}"
-      - run: workrail-lint check --output-format github
+      - run: test -n "$WORKRAIL_LINT" || { echo "::error::UNSET"; exit 1; }
+      - run: pip install "workrail-lint[pytest] @ git+$WORKRAIL_LINT"
+      - run: workrail-lint check --format github
       - run: workrail-lint lock --check
       - run: pytest
 """
 
 _GITLAB = """\
-# Set the CI variable WORKRAIL_LINT to the address of the workrail-lint repository, with @ and a tag or commit.
 workflows:
   image: python:3.13-slim
   script:
     - apt-get update && apt-get install --yes git
+    - test -n "$WORKRAIL_LINT" || { echo "UNSET"; exit 1; }
     - pip install "workrail-lint[pytest] @ git+$WORKRAIL_LINT"
-    - workrail-lint check --exit-zero --output-format gitlab --output-file gl-code-quality-report.json
+    - workrail-lint check --exit-zero --format gitlab --output gl-code-quality-report.json
     - workrail-lint check
     - workrail-lint lock --check
     - pytest
@@ -253,5 +265,7 @@ workflows:
       codequality: gl-code-quality-report.json
 """
 
+# Lines that only a job with the variable has.
+_ABOUT_THE_VARIABLE = re.compile(r"^    env:$|WORKRAIL_LINT: |test -n ", re.MULTILINE)
 _CI = {"github": (".github/workflows/workflows.yml", _GITHUB), "gitlab": (".gitlab-ci.yml", _GITLAB)}
 CI_SERVICES = tuple(_CI)

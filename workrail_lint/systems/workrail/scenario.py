@@ -23,7 +23,7 @@ from workrail_lint.documents.models import (
     ScenarioFile,
     Text,
 )
-from workrail_lint.systems.workrail import scenario_words as words
+from workrail_lint.systems.workrail import blocker_codes
 from workrail_lint.systems.workrail.scenario_words import (
     Behaviour,
     CallName,
@@ -132,10 +132,11 @@ class Severity(str, Enum):
 
 
 BlockerCode = TypeAliasType(
-    "BlockerCode", Annotated[words.BlockerCode, Field(description="A reason that stops an advance.")]
+    "BlockerCode", Annotated[blocker_codes.BlockerCode, Field(description="A reason that stops an advance.")]
 )
 GapDetail = TypeAliasType(
-    "GapDetail", Annotated[words.GapDetail, Field(description="Something missing that a run can continue without.")]
+    "GapDetail",
+    Annotated[blocker_codes.GapDetail, Field(description="Something missing that a run can continue without.")],
 )
 
 

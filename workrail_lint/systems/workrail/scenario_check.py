@@ -32,7 +32,7 @@ class Sources(NamedTuple):
 
 
 def findings(value: dict[str, Any], folder: str, settings: RunSettings) -> Iterator[Finding]:
-    """Everything that is wrong with a scenario whose shape is right; files are looked for from its folder."""
+    """Yield everything that is wrong with a scenario whose shape is right; files are looked for from its folder."""
     given = workflow_settings(settings)
     yield from own_findings(value)
     # The project's routines are part of its catalog by now.
@@ -44,7 +44,8 @@ def findings(value: dict[str, Any], folder: str, settings: RunSettings) -> Itera
 
 
 def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-    """The IR of a scenario's workflow, compiled with what the scenario names and, for the rest, what the project gives.
+    """Return the IR of a scenario's workflow, compiled with what the scenario names and, for the rest, what the project
+    gives.
 
     A recorded run may name an IR instead: that of its session, whose source was not kept.
     """
@@ -64,7 +65,7 @@ def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok
 
 
 def member_for(path: str, value: dict[str, Any], folder: str) -> str:
-    """The member of a scenario that a file comes from: what is wrong with the file is said there."""
+    """Return the member of a scenario that a file comes from: what is wrong with the file is said there."""
     wrong = os.path.normpath(path)
     for member in ("catalog", "routines"):
         named = os.path.normpath(os.path.join(folder, value[member])) if member in value else None
@@ -112,7 +113,7 @@ def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def scenario_profiles(value: dict[str, Any]) -> list[str]:
-    """The profiles that a scenario is run under, each once."""
+    """Return the profiles that a scenario is run under, each once."""
     named = value.get("profiles") or [value.get("profile", ProfileChoice.REFERENCE.value)]
     return list(dict.fromkeys(named))
 
@@ -128,7 +129,7 @@ def _profile_findings(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _shadowed_turns(value: dict[str, Any]) -> Iterator[Finding]:
-    """Turns that never get their turn, because one before them serves every visit."""
+    """Yield turns that are never used, because one before them serves every visit."""
     repeating: set[tuple[str, int | None]] = set()
     for index, turn in enumerate(_turns(value)):
         key = (turn["step"], turn.get("visit"))
@@ -140,7 +141,7 @@ def _shadowed_turns(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _ignored_members(value: dict[str, Any]) -> Iterator[Finding]:
-    """Members of a turn that its kind of turn does not look at."""
+    """Yield members of a turn that its kind of turn does not look at."""
     for index, turn in enumerate(_turns(value)):
         pointer = child("/agent/turns", index)
         for member in [name for name in ("prefers", "provides", "rebinds") if name in turn][1:]:
@@ -190,7 +191,7 @@ def workflow_findings(value: dict[str, Any], ir: dict[str, Any]) -> Iterator[Fin
 
 
 def _named_steps(value: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Every place that names a step, in document order of the members, and whether a loop will do there."""
+    """Yield every place that names a step, in document order of the members, and whether a loop will do there."""
     yield from ((pointer, name, False) for pointer, name in _steps_of_runs(value))
     for index, each in enumerate(value.get("expect", {}).get("skipped", ())):
         pointer = child("/expect/skipped", index)
@@ -198,7 +199,7 @@ def _named_steps(value: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _steps_of_runs(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The places that name a step an agent is at."""
+    """Yield the places that name a step an agent is at."""
     agent = value.get("agent", {})
     for index, turn in enumerate(_turns(value)):
         pointer = child("/agent/turns", index)

@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
+from workrail_lint.base.suggest import did_you_mean
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.documents.schema.messages import did_you_mean
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.describing import Describers, Description
@@ -149,4 +149,4 @@ def _untyped_steps(items: list[_Described]) -> list[_Described]:
 def _untyped_step(item: _Described, step: str, kind: str, names: tuple[str, ...]) -> _Described:
     text = f"{' and '.join(names)} belong to a {kind} step; set `type` to {quoted(kind)}"
     place = StepPlace(step, item.place.definition)
-    return _Described(item.violation._replace(pointer=step), place, _WRONG_SHAPE, _WRONG_SHAPE, Description(text))
+    return _Described(item.violation.replaced(pointer=step), place, _WRONG_SHAPE, _WRONG_SHAPE, Description(text))

@@ -17,6 +17,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.schema.engine import Validator, compile_schema
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.analysis.inputs import declared_inputs
+from workrail_lint.systems.workrail.compiler.ir import CARRIED
 from workrail_lint.systems.workrail.criteria_schema import problems as schema_problems
 from workrail_lint.systems.workrail.diff import Change, Facets, Outline, compare, is_digest
 
@@ -370,7 +371,7 @@ _CONTRACT = "contract "
 
 
 def _contract_pack(before: Any, after: Any) -> _Verdicts:
-    """Judge the schema of a contract pack. Whether it is used is a matter of the steps, which say so."""
+    """Judge the schema of a contract pack. The steps say whether it is used."""
     if before is None or after is None:
         return ()
     if is_digest(before) or is_digest(after):
@@ -448,11 +449,11 @@ WORKFLOW_FACETS: dict[str, _Judge] = {
     "bindings": _option("what slots are bound to"),
 }
 STEP_FACETS: dict[str, _Judge] = {
+    **{member: _option(f"the {re.sub('(?=[A-Z])', ' ', member).lower()}") for member in CARRIED},
     "type": _always(Part.MAJOR, "type-changed", "the step is of another type"),
     "title": _wording("the title"),
     "prompt": _wording("the prompt"),
     "agentRole": _wording("the role of the agent"),
-    "modelTier": _option("the model tier"),
     "guidance": _wording("the guidance"),
     "runCondition": _run_condition,
     "confirmation": _always(Part.MAJOR, "confirmation-changed", "the step asks for approval in other cases"),

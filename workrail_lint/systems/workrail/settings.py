@@ -6,13 +6,13 @@ Light, because every command needs it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Err, Ok, Record
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity, unreadable
-from workrail_lint.systems.results import RunSettings
+from workrail_lint.systems.base import RunSettings
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -135,12 +135,15 @@ class Settings(RunSettings):
         }
 
 
-class Builtins(NamedTuple):
+class Builtins(Record):
     """The catalog with and without the project's routines, None for the shipped one; and the release of the engine."""
 
-    catalog: Catalog | None
-    base: Catalog | None
-    release: Target | None
+    __slots__ = ("base", "catalog", "release")
+
+    def __init__(self, catalog: Catalog | None, base: Catalog | None, release: Target | None) -> None:
+        self.catalog = catalog
+        self.base = base
+        self.release = release
 
 
 def workflow_settings(settings: RunSettings) -> Settings:
@@ -163,14 +166,14 @@ def resolve_catalog(
     """
     from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 
-    if catalog is None:
-        active: Catalog = load_core()
-    elif isinstance(catalog, Catalog):
-        active = catalog
-    else:
-        from workrail_lint.systems.workrail.catalog.loading import load_catalog
+    if routines is None and (catalog is None or isinstance(catalog, Catalog)):
+        known = load_core() if catalog is None else catalog
+        return Ok(known if release is None else release.restricted(known))
+    from workrail_lint.systems.workrail.catalog.loading import load_catalog, with_routines
 
-        loaded = load_catalog(catalog)  # type: ignore[arg-type]
+    active = load_core() if catalog is None else catalog
+    if not isinstance(active, Catalog):
+        loaded = load_catalog(active)  # type: ignore[arg-type]
         if isinstance(loaded, Err):
             return loaded
         active = loaded.value
@@ -178,8 +181,6 @@ def resolve_catalog(
         active = release.restricted(active)
     if routines is None or (release is not None and not release.has_routines):
         return Ok(active)
-    from workrail_lint.systems.workrail.catalog.loading import with_routines
-
     extended = with_routines(active, routines)  # type: ignore[arg-type]
     errors = [finding for finding in extended.findings if finding.severity is Severity.ERROR]
     if remarks is not None:

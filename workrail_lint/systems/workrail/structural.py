@@ -380,13 +380,13 @@ def _check_assessments(workflow: Workflow) -> Iterator[Finding]:
     for step in workflow.all_steps:
         if step.kind != "standard" or not step.mentions_assessments:
             continue
-        for problem in assessment_problems(step, step.label, levels):
+        for problem in assessment_problems(step, levels):
             if problem.code not in _LEFT_TO_OTHERS:
                 suggestion = problem.details.get("suggestion")
                 yield _finding(
                     problem.name,
                     problem.pointer,
-                    problem.message,
+                    f"{step.label}: {problem.message}",
                     suggestion=str(suggestion) if suggestion else None,
                 )
 

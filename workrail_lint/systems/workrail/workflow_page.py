@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from workrail_lint.base.wording import counted, listed
+from workrail_lint.systems.drawing.flowchart import mermaid, times
+from workrail_lint.systems.drawing.texts import clean
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
-from workrail_lint.systems.workrail.graph.flowchart import times
-from workrail_lint.systems.workrail.graph.forms import render
-from workrail_lint.systems.workrail.graph.texts import clean, condition_text
+from workrail_lint.systems.workrail.graph.texts import condition_text
+from workrail_lint.systems.workrail.graph.tree import structure
 from workrail_lint.systems.workrail.model.ir import (
     BodyProgramStep,
     ConditionalConfirmation,
@@ -39,7 +40,7 @@ def workflow_page(program: Program, analysis: Analysis) -> str:
         [f"Id {_code(program.workflow_id)}, version {_code(program.version)}, {program.kind}."],
         _purpose(program),
         _needs(program, analysis),
-        ["## What runs when", f"```mermaid\n{render(program, 'mermaid', analysis).rstrip()}\n```"],
+        ["## What runs when", f"```mermaid\n{mermaid(structure(program, analysis)).rstrip()}\n```"],
         _steps(program, analysis),
         _outputs(program),
         _modes(program),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
-from typing import NamedTuple
 
-from workrail_lint.base.suggest import nearest_id
+from workrail_lint.base.result import Record
+from workrail_lint.base.suggest import did_you_mean, nearest_id
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Phase, Severity, unsafe
@@ -32,31 +32,48 @@ _OWN_FOLDER = ".workrail"
 _OWN_SOURCE = f"{_OWN_FOLDER}/{identity.SOURCE_FOLDER}"
 
 
-class Delegation(NamedTuple):
+class Delegation(Record):
     """A workflow that a parallel step delegates to, and where it says so."""
 
-    pointer: str
-    target: str
-    gives: tuple[str, ...] = ()  # the context variables it starts with
+    __slots__ = ("gives", "pointer", "target")
+
+    def __init__(self, pointer: str, target: str, gives: tuple[str, ...] = ()) -> None:
+        self.pointer = pointer
+        self.target = target
+        self.gives = gives  # the context variables it starts with
 
 
-class Mention(NamedTuple):
+class Mention(Record):
     """A workflow that a prompt names, and where it says so first."""
 
-    pointer: str
-    target: str
-    is_name: bool  # the name that people see, not an id
+    __slots__ = ("is_name", "pointer", "target")
+
+    def __init__(self, pointer: str, target: str, is_name: bool) -> None:
+        self.pointer = pointer
+        self.target = target
+        self.is_name = is_name  # the name that people see, not an id
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """The facts about a workflow that other files need."""
 
-    path: str
-    id: str
-    source_kind: str
-    delegations: tuple[Delegation, ...] = ()
-    mentions: tuple[Mention, ...] = ()
-    name: str = ""
+    __slots__ = ("delegations", "id", "mentions", "name", "path", "source_kind")
+
+    def __init__(
+        self,
+        path: str,
+        id: str,
+        source_kind: str,
+        delegations: tuple[Delegation, ...] = (),
+        mentions: tuple[Mention, ...] = (),
+        name: str = "",
+    ) -> None:
+        self.path = path
+        self.id = id
+        self.source_kind = source_kind
+        self.delegations = delegations
+        self.mentions = mentions
+        self.name = name
 
     @property
     def root(self) -> str:
@@ -100,7 +117,13 @@ def registry_findings(
     `complete` says that the entries are all workflows there are: only then a missing target is an error, and
     only then the engine's registry validation would say the same.
     """
-    registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, frozenset(routine_ids), complete)
+    registry = _Registry(
+        sorted(entries, key=lambda each: (each.path, each.id, each.source_kind)),
+        frozenset(bundled_ids),
+        bundled_names or {},
+        frozenset(routine_ids),
+        complete,
+    )
     findings: dict[str, list[Finding]] = {}
     for path, finding in registry.findings():
         finding.path = path
@@ -248,7 +271,7 @@ class _Registry:
                     yield entry.path, finding
 
     def _judged(self, entry: Entry, delegation: Delegation, circular: _Graph) -> Finding | None:
-        pointer, target, _ = delegation
+        pointer, target = delegation.pointer, delegation.target
         if target == entry.id:
             text = f"the workflow {quoted(entry.id)} delegates to itself; name another workflow"
             return self._finding("delegation-circular", pointer, text)
@@ -271,7 +294,7 @@ class _Registry:
 
     def _judged_mention(self, entry: Entry, mention: Mention) -> Finding | None:
         """Return whether a prompt names a workflow that an agent can start."""
-        pointer, target, is_name = mention
+        pointer, target, is_name = mention.pointer, mention.target, mention.is_name
         # Bundled workflows are there at run time even when only a project's own were looked at.
         judged = self.complete and (self.has_bundled_source or not (is_name or identity.is_reserved(target)))
         if is_name:
@@ -286,17 +309,22 @@ class _Registry:
         else:
             bundled = f"{identity.RESERVED_NAMESPACE}.{target}"  # what most of them are called by mistake
             is_near = bundled in self.startable or bundled in self.bundled
-            suggestion = bundled if is_near else self._nearest(target)
-            # A routine is looked for where the project keeps them, also when only some files are checked.
-            is_routine = "routine" in target.replace(".", "-").split("-")
-            if identity.is_reserved(target):  # the routines of the engine are all in the catalog
-                judged = judged or suggestion in self.bundled or (is_routine and bool(self.bundled))
-            else:
-                judged = judged or (is_routine and bool(self.routine_ids))
+            suggestion = bundled if is_near else self._nearest(target) or self._nearest(bundled)
+            judged = judged or self._is_elsewhere_known(target, suggestion)
             hint = f"; did you mean {quoted(suggestion)}?" if suggestion not in (None, entry.id) else ""
             text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
         severity = None if judged else Severity.INFO
         return self._finding("workflow-reference-unknown", pointer, text, engine=False, severity=severity)
+
+    def _is_elsewhere_known(self, target: str, suggestion: str | None) -> bool:
+        """Return whether an id would be known if it existed, also when only some files are checked."""
+        is_routine = "routine" in target.replace(".", "-").split("-")
+        if identity.is_reserved(target):  # the routines of the engine are all in the catalog
+            return suggestion in self.bundled or (is_routine and bool(self.bundled))
+        # A project that has its own routine does not name it nearly like one of the engine.
+        if is_routine and suggestion in self.bundled and suggestion != f"{identity.RESERVED_NAMESPACE}.{target}":
+            return True
+        return is_routine and bool(self.routine_ids)  # those of the project are where it keeps them
 
     def _meant(self, entry: Entry, target: str) -> set[_Node]:
         """The workflows an id can stand for: that of the same workspace, or else those of the others."""
@@ -308,9 +336,11 @@ class _Registry:
         suggestion = self._nearest(target)
         if suggestion == entry.id:
             suggestion = None  # a workflow must not delegate to itself
-        hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
+        hint = did_you_mean(suggestion)
         text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
         finding = self._not_found(pointer, target, text)
+        if finding.severity is Severity.INFO and self._is_elsewhere_known(target, suggestion):
+            finding = self._finding("delegation-unknown", pointer, text, engine=False, severity=Severity.WARNING)
         if suggestion:
             finding.details["suggestion"] = suggestion
         return finding

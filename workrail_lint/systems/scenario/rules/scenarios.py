@@ -1,4 +1,4 @@
-"""The rules about scenario files. `workrail_lint.systems.scenario.check` detects what they describe."""
+"""The rules about scenario files. `workrail_lint.systems.scenario.system` detects what they describe."""
 
 from __future__ import annotations
 
@@ -73,10 +73,11 @@ class WorkflowMissing(ScenarioRule):
     severity = Severity.ERROR
     summary = "The workflow, the catalog or the routines of a scenario can't be read."
     why = "The scenario can't run, so it tests nothing."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
-        yield Example(_scenario(workflow="../workflows/exmaple.json"), _scenario(), path=_PATH, files=_FILES)
-        yield Example(_scenario(routines="../nowhere"), _scenario(), path=_PATH, files=_FILES)
+        yield self.example(_scenario(workflow="../workflows/exmaple.json"), _scenario(), files=_FILES)
+        yield self.example(_scenario(routines="../nowhere"), _scenario(), files=_FILES)
 
 
 class WorkflowInvalid(ScenarioRule):
@@ -85,10 +86,11 @@ class WorkflowInvalid(ScenarioRule):
     severity = Severity.ERROR
     summary = "The workflow of a scenario does not compile with the catalog and routines that it names."
     why = "Only a compiled workflow can run; the findings of the workflow file say what is wrong with it."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
         files: dict[str, Any] = {**_FILES, "workflows/broken.json": _workflow({**_STEP, "id": "a"})}
-        yield Example(_scenario(workflow="../workflows/broken.json"), _scenario(), path=_PATH, files=files)
+        yield self.example(_scenario(workflow="../workflows/broken.json"), _scenario(), files=files)
 
 
 class StepUnknown(ScenarioRule):
@@ -97,15 +99,16 @@ class StepUnknown(ScenarioRule):
     severity = Severity.ERROR
     summary = "A scenario names a step that does not exist in its workflow."
     why = "The turn is never played and the expectation is never met, so the scenario always fails."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
         good = _agent({"step": "first-step", "does": "missing_notes"})
         bad = _agent({"step": "frist-step", "does": "missing_notes"})
-        yield Example(_scenario(agent=bad), _scenario(agent=good), path=_PATH, files=_FILES)
+        yield self.example(_scenario(agent=bad), _scenario(agent=good), files=_FILES)
         files: dict[str, Any] = {"workflows/example.json": _workflow(_STEP, _LOOP)}
         expected = {"steps": ["first-step", "inner-step", "inner-step"]}
-        yield Example(
-            _scenario(expect={"steps": ["first-step", "again"]}), _scenario(expect=expected), path=_PATH, files=files
+        yield self.example(
+            _scenario(expect={"steps": ["first-step", "again"]}), _scenario(expect=expected), files=files
         )
 
 
@@ -115,22 +118,21 @@ class ChoiceMismatch(ScenarioRule):
     severity = Severity.ERROR
     summary = "A choice, an answer or a code is not possible at this point, or a need does not name one."
     why = "A run knows a closed set of values; any other value answers nothing and never occurs."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
         def declared(**members: str) -> dict[str, Any]:
             need = {"reason": "user_only_dependency", "step": "first-step", **members}
             return _scenario(profile="locked", declares=[need])
 
-        yield Example(
+        yield self.example(
             declared(detail="needs_user_choice"),
             declared(detail="needs_user_choice", choice="irreversible_action"),
-            path=_PATH,
             files=_FILES,
         )
-        yield Example(
+        yield self.example(
             declared(detail="needs_user_approval", choice="scope_boundary"),
             declared(detail="needs_user_approval"),
-            path=_PATH,
             files=_FILES,
         )
 
@@ -141,12 +143,11 @@ class DeclaresUnheard(ScenarioRule):
     severity = Severity.ERROR
     summary = "A scenario declares something that its run profile ignores."
     why = "Under the profile `reference` only the workflow can block a step, so the declaration has no effect."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
         declares = [{"reason": "missing_context_key", "step": "first-step", "key": "branch"}]
-        yield Example(
-            _scenario(declares=declares), _scenario(profile="locked", declares=declares), path=_PATH, files=_FILES
-        )
+        yield self.example(_scenario(declares=declares), _scenario(profile="locked", declares=declares), files=_FILES)
 
 
 class TurnShadowed(ScenarioRule):
@@ -155,13 +156,13 @@ class TurnShadowed(ScenarioRule):
     severity = Severity.ERROR
     summary = "A turn comes after a repeating turn for the same step and visit."
     why = "A repeating turn is never used up, so the later turn stays unused and the scenario fails."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
         first, second = {"step": "first-step", "does": "right"}, {"step": "first-step", "does": "missing_notes"}
-        yield Example(
+        yield self.example(
             _scenario(agent=_agent({**first, "repeats": True}, second)),
             _scenario(agent=_agent(second, {**first, "repeats": True})),
-            path=_PATH,
             files=_FILES,
         )
 
@@ -172,13 +173,11 @@ class ChecksLittle(ScenarioRule):
     severity = Severity.WARNING
     summary = "A scenario has neither a golden nor an expectation, or asks for a comparison that compares nothing."
     why = "It passes if the run ends; prompts, steps and outputs may change unnoticed."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
-        yield Example(
-            _scenario(golden=False),
-            _scenario(golden=False, expect={"steps": ["first-step"]}),
-            path=_PATH,
-            files=_FILES,
+        yield self.example(
+            _scenario(golden=False), _scenario(golden=False, expect={"steps": ["first-step"]}), files=_FILES
         )
 
 
@@ -188,25 +187,19 @@ class MemberIgnored(ScenarioRule):
     severity = Severity.ERROR
     summary = "A scenario has a field, an answer or a variable that its run never reads."
     why = "Its author expects an effect that never happens."
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
         def turn(**members: Any) -> dict[str, Any]:
             return _scenario(agent=_agent({"step": "first-step", **members}))
 
-        yield Example(
-            turn(call="rehydrate", to="first-step"), turn(call="rewind", to="first-step"), path=_PATH, files=_FILES
-        )
+        yield self.example(turn(call="rehydrate", to="first-step"), turn(call="rewind", to="first-step"), files=_FILES)
         request = {"notes": "Sent under another name."}
-        yield Example(
-            turn(call="resend", request=request),
-            turn(call="continue_workflow", request=request),
-            path=_PATH,
-            files=_FILES,
+        yield self.example(
+            turn(call="resend", request=request), turn(call="continue_workflow", request=request), files=_FILES
         )
         provides = {"detail": "needs_user_approval"}
-        yield Example(
-            turn(prefers={"mode": "guided"}, provides=provides), turn(provides=provides), path=_PATH, files=_FILES
-        )
+        yield self.example(turn(prefers={"mode": "guided"}, provides=provides), turn(provides=provides), files=_FILES)
 
 
 class PathOutside(ScenarioRule):
@@ -218,6 +211,7 @@ class PathOutside(ScenarioRule):
         "Blocks write only into a temporary workspace. A path that is absolute, leaves it with `..`, or belongs "
         "to git or to the record of the run is refused, so the scenario can't show what it describes."
     )
+    example_path = _PATH
 
     def examples(self) -> Iterable[Example]:
         def block(path: str) -> dict[str, Any]:
@@ -225,4 +219,4 @@ class PathOutside(ScenarioRule):
             return {"block": {"workflow": "run.workflow.json", "replies": replies}, "expect": {"blockers": []}}
 
         files: dict[str, Any] = {"scenarios/run.workflow.json": _BLOCKS}
-        yield Example(block("../notes.txt"), block("notes.txt"), path=_PATH, files=files)
+        yield self.example(block("../notes.txt"), block("notes.txt"), files=files)

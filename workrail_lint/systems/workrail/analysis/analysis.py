@@ -36,7 +36,6 @@ from workrail_lint.systems.workrail.model.workflow import Condition, Workflow
 _GIVEN = frozenset(("goal", "is_autonomous", "triggerSource", "workspacePath"))
 _GIVEN_PREFIX = "metrics_"
 _EMPTY: dict[str, Values] = {}
-_tuple = tuple.__new__
 
 
 class KnownDomain:
@@ -123,6 +122,14 @@ class Analysis:
         own = self._loop_definitions.get(name)
         return [*own, *written] if own else written
 
+    def each_definition(self, name: str) -> Iterator[Definition]:
+        """The same one by one: mostly the first few are enough, and the other places are not read."""
+        yield from self._loop_definitions.get(name, ())
+        statements, number = self._of(name), 0
+        while (definition := statements.definition(number)) is not None:
+            yield definition
+            number += 1
+
     def mentions(self, name: str) -> list[Mention]:
         return self._of(name).mentions
 
@@ -169,8 +176,8 @@ class Analysis:
         for facts in self.loops.values():
             pointer = f"{self.steps[facts.step].pointer}/loop"
             for name, kind in facts.variables.items():
-                origin = _tuple(Origin, (pointer, AUTHORED))
-                definition = _tuple(Definition, (name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin))
+                origin = Origin(pointer, AUTHORED)
+                definition = Definition(name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin)
                 result.setdefault(name, []).append(definition)
         return result
 
@@ -348,7 +355,8 @@ def analyse(
         catalog,
         given=given,
         is_routine=routine,
-        is_complete=not any(error.code in _MISSING_TEXT for error in errors),
+        is_complete=not any(error.code in _MISSING_TEXT for error in errors)
+        and not any(step.lacks_text for step in workflow.all_steps),
     )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base.patterns import Pattern, folded
+from workrail_lint.base.result import Record
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import STATED
 from workrail_lint.systems.workrail.analysis.prose import (
     CONDITION,
@@ -36,9 +37,9 @@ BOOLEAN, NUMBER, LIST, ONE_OF, ALTERNATIVES, BULLETS, VALUE = (
 _QUOTES = "`'\"*_"
 _IN_CONTEXT = Pattern(r"[`'\"*_]*(?:\s+in\s+(?:the\s+)?`?context`?)?")
 _LEAD = Pattern(
-    r"\s*(?:\(|:=|:|==?(?!>)|<|[—–]|--?(?=\s)|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
+    r"\s*(?:,(?=\s+(?:an?|the)\s+(?:ordered\s+|json\s+|JSON\s+)?(?:array|list|number|integer|count|boolean)\b)|\(|:=|:|==?(?!>)|<|[—–]|--?(?=\s)|(?:as|to|is(?:\s+set\s+to)?|set\s+to|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?|with\s+(?:the\s+|a\s+)?values?(?:\s+of)?)(?=[\s:]))\s*",
 )
-_LEADING = frozenset("(:=<atimsM—–-")  # what that begins with
+_LEADING = frozenset(",(:=<atimswM—–-")  # what that begins with
 _ONE_OF_WORDS = ("one", "either")
 _ONLY_THESE = ("one of", "either", "these values", "following values")
 _ONE_OF_STARTS = frozenset("(:beosBEOS\u017f")
@@ -73,7 +74,9 @@ _CONNECTIVES = (
     "based depending if when from using for in and with according by per so then where because unless after before "
     "only to on as at that which but rather plus since until via given while"
 )
-_GOES_ON = frozenset(_CONNECTIVES.split())
+# "Low / Medium / High confidence band".
+_MEASURES = "confidence band level rating priority severity risk tier"
+_GOES_ON = frozenset((_CONNECTIVES + " " + _MEASURES).split())
 # Words that begin a description, never a value.
 _DESCRIBING = (
     "the a an this that these those its their your any each all not no set null empty present unknown more most "
@@ -90,6 +93,9 @@ _BULLET_VALUE = Pattern(
     r"\s*(?:[-*+•]|\(?(?:\d{1,3}|[a-i])[.)])\s+[*_]*(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z][\w-]{0,59}))[*_]*"
     r"\s*(?::|=|--|—|–|-\s|\(|->|→|\bif\b|\bwhen\b|([.,;]?\s*\Z))"
 )
+# The first two lines of a table, and the first cell of a row that is a single word.
+_TABLE = Pattern(r"\n?[ \t]*\|[^\n|]{1,40}\|[^\n]{0,200}\n[ \t]*\|[ \t]*:?-{2,}[-| :\t]*\n")
+_CELL = Pattern(r"[ \t]*\|[ \t]*[`'\"*_]{0,2}([A-Za-z][\w-]{0,59})[`'\"*_]{0,2}[ \t]*\|")
 # The sentence after one that sets a variable: "Allowed values: a, b, c.", "Use `a` when …, and `b` otherwise."
 _VALUES_FOLLOW = Pattern(
     r"(?:the |its )?(?:(?:allowed|possible|valid|permitted|accepted) )?(?:values|options|choices)(?: are)?\s*:?\s+"
@@ -124,12 +130,15 @@ _FIRST = Pattern(r"\b(?:set|classify|initiali[sz]e|choose|determine|derive|assig
 _SETS = Pattern(r"\b(?:set|derive|classify|choose|determine|decide|select|assign|pick)\b", re.IGNORECASE)
 
 
-class Statement(NamedTuple):
+class Statement(Record):
     """The values that one sentence lists for a variable."""
 
-    kind: str
-    values: tuple[Any, ...]
-    closed: bool
+    __slots__ = ("closed", "kind", "values")
+
+    def __init__(self, kind: str, values: tuple[Any, ...], closed: bool) -> None:
+        self.kind = kind
+        self.values = values
+        self.closed = closed
 
     @property
     def example(self) -> Any:
@@ -380,6 +389,8 @@ def _bullets(text: str, start: int, *, bare: bool) -> Statement | None:
     """The values that the bullets of the next lines begin with; where they may be `bare`, nothing has to follow."""
     values: list[Any] = []
     form: int | None = None
+    if (table := _TABLE.match(text, start, start + WINDOW)) is not None:
+        return _first_column(text, table.end())
     for number in range(MAX_LINES):
         end = text.find("\n", start)
         line = text[start : min(end if end >= 0 else len(text), start + WINDOW)]
@@ -405,6 +416,21 @@ def _bullets(text: str, start: int, *, bare: bool) -> Statement | None:
     if all(isinstance(value, bool) for value in values):
         return _TRUE_OR_FALSE
     return Statement(BULLETS, tuple(values), True)
+
+
+def _first_column(text: str, start: int) -> Statement | None:
+    """The values that the rows of a table begin with."""
+    values: list[Any] = []
+    for line in text[start : start + WINDOW].split("\n", MAX_ITEMS)[:MAX_ITEMS]:
+        cell = _CELL.match(line)
+        if cell is None:
+            break
+        values.append({"true": True, "false": False}.get(cell[1].lower(), cell[1]))
+    if len(values) < 2 or not _NO_VALUE.isdisjoint(str(value).lower() for value in values):
+        return None
+    return (
+        _TRUE_OR_FALSE if all(isinstance(value, bool) for value in values) else Statement(BULLETS, tuple(values), True)
+    )
 
 
 def joined(values: list[Any]) -> tuple[Any, ...]:

@@ -52,7 +52,6 @@ class Flow:
         self.authored = authored
 
 
-_tuple = tuple.__new__
 _VIA = {"template": TEMPLATE, "virtual": VIRTUAL, "feature": FEATURE}
 
 
@@ -87,19 +86,16 @@ def _add(flow: Flow, node: Node, position: tuple[int, int], loop: Node | None, s
         conditions += _run_condition(loop)
     origin = (pointer, AUTHORED) if node.origin is None else (node.place, _VIA.get(node.origin.source, AUTHORED))
     flow.steps.append(
-        _tuple(
-            PlacedStep,
-            (
-                node.id,
-                pointer,
-                position,
-                loop_id,
-                conditions,
-                node.model.kind,
-                _tuple(Origin, origin),
-                surely_entered,
-                pointer not in sound and pointer in flow.authored,
-            ),
+        PlacedStep(
+            node.id,
+            pointer,
+            position,
+            loop_id,
+            conditions,
+            node.model.kind,
+            Origin(*origin),
+            surely_entered,
+            pointer not in sound and pointer in flow.authored,
         )
     )
     flow.nodes.append(node)

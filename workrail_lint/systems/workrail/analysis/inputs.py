@@ -8,9 +8,10 @@ A project can name more of them in its configuration.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 
 # The option of a project: a list of names for each workflow id, or for all under `*`.
 OPTION = "inputs"
@@ -20,16 +21,28 @@ _LINE = Pattern(r"[ \t]*(?:[-*][ \t]+)?\**Inputs?\**:")
 _NAME = Pattern(r"(?:(?<=`)|(?<![\w.`/-])(?=[a-z]+(?:[A-Z]|_[a-z])))([A-Za-z_][A-Za-z0-9_]*)(?![\w.(/])")
 
 
-class Input(NamedTuple):
+class Input(Record):
     """A variable that the caller provides."""
 
-    name: str
-    pointer: str  # of the text that declares it; "" where the configuration does
-    text: str
-    span: tuple[int, int]  # of the name in the text
-    kind: str  # of the values, as in `domains`; "" if nothing is said about them
-    values: tuple[Any, ...]
-    example: Any  # a value that a caller could provide
+    __slots__ = ("example", "kind", "name", "pointer", "span", "text", "values")
+
+    def __init__(
+        self,
+        name: str,
+        pointer: str,
+        text: str,
+        span: tuple[int, int],
+        kind: str,
+        values: tuple[Any, ...],
+        example: Any,
+    ) -> None:
+        self.name = name
+        self.pointer = pointer  # of the text that declares it; "" where the configuration does
+        self.text = text
+        self.span = span  # of the name in the text
+        self.kind = kind  # of the values, as in `domains`; "" if nothing is said about them
+        self.values = values
+        self.example = example  # a value that a caller could provide
 
 
 class Declaring(Protocol):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern, folded
+from workrail_lint.base.result import Record
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import LISTED, MENTIONED, STATED
 
 WINDOW = 400  # characters of a clause
@@ -92,14 +92,16 @@ _STOP_WORDS = ("continue", "stop", "proceed", "exit", "repeat")
 _PREPOSITIONS = ("using", "against", "from", "based", "with", "per", "via", "of", "for", "than")
 _NEGATIONS = ("not", "n't", "never", "without")
 _PASSIVE_STARTS = frozenset("(iamsIAMS\u0130\u0131\u017f")
-_tuple = tuple.__new__
 
 
-class Reading(NamedTuple):
+class Reading(Record):
     """The classification of a mention."""
 
-    role: str  # stated, listed, mentioned, condition or plain
-    kind: str  # passive, outputRequired, assignment, verb, heading, bullet, example
+    __slots__ = ("kind", "role")
+
+    def __init__(self, role: str, kind: str) -> None:
+        self.role = role  # stated, listed, mentioned, condition or plain
+        self.kind = kind  # passive, outputRequired, assignment, verb, heading, bullet, example
 
 
 def is_plain_word(name: str) -> bool:
@@ -136,7 +138,7 @@ def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
     role, kind = _role(text, line_start, start, clause, rest, field)
     if role in (STATED, LISTED) and has_any(clause, _NEGATIONS) and _NEGATED.search(clause):
         role = MENTIONED
-    return _tuple(Reading, (role, kind))
+    return Reading(role, kind)
 
 
 def comes_from_caller(text: str, start: int, end: int) -> bool:

@@ -55,7 +55,6 @@ _NAME_LIKE = Pattern(
     r"[`'\"={]|[a-z0-9][A-Z_]|_[a-z]|\bvariable|\((?:number|boolean|bool|array|list|string|integer|object|enum)"
 )
 _BREAK = "\n\0\n"  # nothing that is searched for runs over it
-_tuple = tuple.__new__
 
 
 # Where groups of texts are from: the index of their step, the step itself, how it came here, the pointer that their
@@ -136,7 +135,7 @@ class Texts:
             for slot in TOKEN.findall(text.text) if text.via == AUTHORED and text.step is not None else ():
                 if slot in slots:
                     place, value = slots[slot]
-                    self._made[count] = text._replace(pointer=place, via=BINDING, text=value)
+                    self._made[count] = text.replaced(pointer=place, via=BINDING, text=value)
                     self._add([([value], text.field, place, ())], text.step, None, BINDING, "")
                     count += 1
 
@@ -156,7 +155,7 @@ class Texts:
             delivered = field in CALLER_FIELDS
         elif via == AUTHORED and field in _BLOCK_OF:
             step, via = self._shown_by(step, field), VIRTUAL
-        result = self._made[number] = _tuple(Text, (place or pointer, step, field, delivered, when, via, text))
+        result = self._made[number] = Text(place or pointer, step, field, delivered, when, via, text)
         return result
 
     def _shown_by(self, step: int, field: str) -> int:
@@ -300,25 +299,26 @@ def build_decisions(flow: Flow) -> list[Decision]:
                 continue
             if via == AUTHORED or kind == "loop":
                 pointer = condition.pointer
-                origin = _tuple(Origin, (pointer, AUTHORED))
+                origin = Origin(pointer, AUTHORED)
             elif kind == "runCondition":
                 pointer, origin = _called_condition(flow, index, condition)
             else:
                 pointer, origin = step.origin.pointer, step.origin
             if pointer not in seen or origin.via in FOREIGN:
                 seen.add(pointer)
-                result.append(_tuple(Decision, (pointer, kind, index, condition, origin)))
+                result.append(Decision(pointer, kind, index, condition, origin))
     return result
 
 
 def build_uses(flow: Flow, decisions: list[Decision], texts: Texts) -> list[Use]:
     """Every place that reads a variable, conditions first."""
     result: list[Use] = []
-    for pointer, kind, index, condition, origin in decisions:
-        for leaf in leaves_of(condition):
+    for decision in decisions:
+        pointer, origin = decision.pointer, decision.origin
+        for leaf in leaves_of(decision.condition):
             if leaf.var:
                 at = leaf.at("var") if origin.via == AUTHORED else pointer
-                result.append(_tuple(Use, (leaf.var, "", index, at, kind, leaf, None, pointer, origin, "")))
+                result.append(Use(leaf.var, "", decision.step, at, decision.kind, leaf, None, pointer, origin, ""))
     for index, step in enumerate(flow.steps):
         model = flow.nodes[index].model
         if step.damaged:

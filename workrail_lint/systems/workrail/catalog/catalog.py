@@ -10,12 +10,13 @@ import os
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 from workrail_lint.documents.scanner import loads
 from workrail_lint.systems.schemas import shipped_packs
 
@@ -79,7 +80,7 @@ class Routine:
 
 
 def template_id_of(routine_id: str) -> str:
-    """The template id a routine is called by."""
+    """Return the template id a routine is called by."""
     for prefix in _ROUTINE_PREFIXES:
         if routine_id.startswith(prefix):
             return TEMPLATE_PREFIX + routine_id[len(prefix) :]
@@ -160,17 +161,30 @@ class Ref:
         self.placements = placements
 
 
-class Contract(NamedTuple):
+class Contract(Record):
     """A contract pack: the artifact a step can be required to submit."""
 
-    id: str
-    artifact_kind: str
-    title: str
-    summary: str
-    phase: CatalogPhase
-    runtime_validated: bool
-    schema: dict[str, Any]
-    example: dict[str, Any]
+    __slots__ = ("artifact_kind", "example", "id", "phase", "runtime_validated", "schema", "summary", "title")
+
+    def __init__(
+        self,
+        id: str,
+        artifact_kind: str,
+        title: str,
+        summary: str,
+        phase: CatalogPhase,
+        runtime_validated: bool,
+        schema: dict[str, Any],
+        example: dict[str, Any],
+    ) -> None:
+        self.id = id
+        self.artifact_kind = artifact_kind
+        self.title = title
+        self.summary = summary
+        self.phase = phase
+        self.runtime_validated = runtime_validated
+        self.schema = schema
+        self.example = example
 
     @property
     def mode(self) -> str:
@@ -295,7 +309,7 @@ class Catalog:
         return {**members, "digest": self.digest}
 
     def _complete(self) -> dict[str, Any]:
-        """The document with all of its contract packs."""
+        """Return the document with all of its contract packs."""
         if self._packs is not None:
             contracts = by_id([*self._document["contracts"], *self._packs()])
             self._loaded, self._packs = {**self._document, "contracts": contracts}, None
@@ -315,7 +329,7 @@ class Catalog:
 
     @property
     def templates(self) -> dict[str, Routine]:
-        """By template id. The later of two routines with the same template id wins."""
+        """The routines by template id. The later of two with the same template id wins."""
         if self._templates is None:
             routines = [routine_of(entry) for entry in self._document["routines"]]
             self._templates = {routine.template_id: routine for routine in routines}
@@ -348,11 +362,11 @@ class Catalog:
         return list(self._document["routines"])
 
     def with_routine_entries(self, entries: list[dict[str, Any]]) -> Catalog:
-        """The same catalog with another list of routines, and so with another digest."""
+        """Return the same catalog with another list of routines, and so with another digest."""
         return Catalog({**self._document, "routines": entries}, packs=self._packs)
 
     def restricted(self, is_there: Callable[[str, str], bool]) -> Catalog:
-        """The catalog with the builtins that `is_there` says, given a kind and an id; itself if all are."""
+        """Return the catalog with the builtins that `is_there` says, given a kind and an id; itself if all are."""
         contracts = self._complete()["contracts"]
         kept: dict[str, Any] = {
             "features": [entry for entry in self._document["features"] if is_there("features", entry["id"])],
@@ -372,7 +386,7 @@ class Catalog:
 
 @lru_cache(maxsize=1)
 def load_core() -> Catalog:
-    """The catalog that ships with this package, read when something is looked up in it."""
+    """Return the catalog that ships with this package, read when something is looked up in it."""
     return Catalog(_read_core, packs=shipped_packs, head=_read_core_head)
 
 
@@ -399,12 +413,12 @@ def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def digest_of(document: dict[str, Any]) -> str:
-    """The digest of a catalog document: over everything except the digest itself."""
+    """Return the digest of a catalog document: over everything except the digest itself."""
     return canonical_hash({name: value for name, value in document.items() if name != "digest"})
 
 
 def routine_of(entry: dict[str, Any]) -> Routine:
-    """A routine from its catalog entry."""
+    """Return a routine from its catalog entry."""
     return Routine(entry["definition"], CatalogPhase(entry["phase"]), entry.get("templateId"), entry.get("argValues"))
 
 

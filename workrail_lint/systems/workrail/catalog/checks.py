@@ -39,7 +39,7 @@ _HARMLESS = frozenset({"json-duplicate-key"})
 def read_document(
     path: PathLike, *, strict: bool, max_bytes: int | None = None
 ) -> Ok[JsonDocument] | Err[list[Finding]]:
-    """A JSON file. Unless `strict`, duplicate member names are accepted, as the engine does."""
+    """Return a JSON file. Unless `strict`, duplicate member names are accepted, as the engine does."""
     name = os.fspath(path)
     try:
         data = read_bytes(name)
@@ -53,7 +53,7 @@ def read_document(
 
 
 def reason(error: OSError | ValueError) -> str:
-    """The system's reason, without the path. A ValueError means an impossible file name."""
+    """Return the system's reason, without the path. A ValueError means an impossible file name."""
     text = error.strerror if isinstance(error, OSError) else None
     return (text or str(error) or type(error).__name__).lower()
 
@@ -69,7 +69,7 @@ def finding(
     on_name: bool = False,
     help_text: str | None = None,
 ) -> Finding:
-    """A finding about a catalog; its code is its name until the rule registry sets it."""
+    """Return a finding about a catalog; its code is its name until the rule registry sets it."""
     return Finding(name, name, severity, message, pointer, phase=phase, path=path, on_name=on_name, help=help_text)
 
 
@@ -94,7 +94,7 @@ Path = tuple[str | int, ...]
 
 
 def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Where and how a pack's schema leaves the subset."""
+    """Return where and how a pack's schema leaves the subset."""
     if not isinstance(schema, dict):
         yield path, f"a schema must be an object, not {type_name(schema)}"
         return
@@ -247,7 +247,10 @@ Entry = dict[str, Any]
 
 
 def check_document(document: object) -> list[Finding]:
-    """Everything that is wrong with a catalog document. The other checks rely on its shape, which is checked first."""
+    """Return everything that is wrong with a catalog document.
+
+    The other checks rely on its shape, which is checked first.
+    """
     broken = [_shape(violation) for violation in format_validator().violations(document)]
     if broken or not isinstance(document, dict):
         return broken
@@ -268,7 +271,7 @@ def format_validator() -> Validator:
 
 
 def order_problems(document: Entry) -> Iterator[tuple[str, str, str]]:
-    """Pointer, name and message for every id that is a duplicate in its list or out of order."""
+    """Yield pointer, name and message of each id that is a duplicate in its list or out of order."""
     for name in LISTS:
         seen: set[str] = set()
         previous = ""

@@ -17,8 +17,7 @@ from workrail_lint.base import js
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Ok
 from workrail_lint.documents import pointer as pointers
-from workrail_lint.documents.schema.checks import search
-from workrail_lint.documents.schema.dialect import Schema
+from workrail_lint.documents.schema.dialect import Schema, search
 from workrail_lint.documents.schema.engine import Validator, Violation, compile_schema
 
 # The calendar is in the pattern, so that a pack stays plain data: 30 February does not match.
@@ -96,7 +95,7 @@ def validate_artifact(schema: Schema, artifact: object) -> list[str]:
 
 
 def plain_schema(schema: Schema) -> Schema:
-    """The pack as draft-07 JSON Schema for other tools: closed objects say so in its own words.
+    """Return the pack as draft-07 JSON Schema for other tools: closed objects say so in its own words.
 
     Lengths stay as they are; a validator that counts code points is off by the astral characters.
     """
@@ -116,7 +115,7 @@ def plain_schema(schema: Schema) -> Schema:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """A pattern of ours is harmless; any other may come from a catalog file and gets a time limit."""
+    """Return whether a pattern matches. Ours are harmless; others may come from a catalog file and get a time limit."""
     if pattern in _OURS:
         return _own_search(pattern)(text)
     from workrail_lint.base.ecma_regex import compile_pattern  # only a catalog of others needs it

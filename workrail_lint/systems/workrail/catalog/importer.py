@@ -97,7 +97,7 @@ class _Exported(NamedTuple):
 
 
 def import_engine(directory: PathLike, *, node: str | None = None, seconds: float = SECONDS) -> Ok[Imported] | Errors:
-    """The catalog of the engine package in `directory`. Runs the package's code under Node."""
+    """Return the catalog of the engine package in `directory`. Runs the package's code under Node."""
     root = os.fspath(directory)
     missing = _missing_parts(root)
     if missing:

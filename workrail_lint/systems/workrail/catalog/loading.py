@@ -46,7 +46,7 @@ class Routines(NamedTuple):
 
 
 def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Iterable[object]) -> Extended:
-    """A catalog with the given routines in addition to its own; they replace routines with the same id.
+    """Return a catalog with the given routines in addition to its own; they replace routines with the same id.
 
     `routines` is a folder (its `*.json` files, by name), a file, one definition, a list of definitions,
     or definitions by name.
@@ -85,13 +85,13 @@ def collect_routines(routines: PathLike | Mapping[str, Any] | Iterable[object]) 
 
 
 def routine_entries(definitions: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Catalog entries for custom routines."""
+    """Return the catalog entries for custom routines."""
     phase = CatalogPhase.SHIPPED.value
     return [{"phase": phase, "definition": definition} for definition in definitions.values()]
 
 
 def sort_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Catalog order: by definition id, in UTF-16 code units. Ids are unique here."""
+    """Return entries in the order of the catalog: by definition id, in UTF-16 code units. Ids are unique here."""
     by_id = {entry["definition"]["id"]: entry for entry in entries}
     return [by_id[routine_id] for routine_id in js.u16_sorted(by_id)]
 
@@ -99,7 +99,7 @@ def sort_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _load(
     routines: PathLike | Mapping[str, Any] | Iterable[object], findings: list[Finding]
 ) -> Iterator[tuple[str, Any]]:
-    """Pairs of source name and definition, in load order; unreadable files are reported in `findings`."""
+    """Yield source name and definition, in load order; unreadable files are reported in `findings`."""
     if isinstance(routines, str | os.PathLike):
         for path in _files(os.fspath(routines), findings):
             match read_document(path, strict=False, max_bytes=MAX_BYTES):
@@ -171,7 +171,7 @@ def _collision(template_id: str, loser: dict[str, Any], winner: dict[str, Any], 
 
 
 def load_catalog(source: PathLike | dict[str, Any]) -> Ok[Catalog] | Err[list[Finding]]:
-    """A catalog from a file or a loaded document, or everything that is wrong with it."""
+    """Return a catalog from a file or a loaded document, or everything that is wrong with it."""
     text: JsonDocument | None = None
     value: object = source
     if isinstance(source, str | os.PathLike):

@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 def rows(catalog: Catalog) -> list[Row]:
-    """Every builtin, by kind, in catalog order."""
+    """Return every builtin, by kind, in catalog order."""
     design = CatalogPhase.DESIGN.value  # of capabilities: the public engine knows none of them
     return [
         *(Row("feature", f.id, f.phase.value, f.title, f.summary) for f in catalog.features.values()),
@@ -67,12 +67,12 @@ def list_text(catalog: Catalog) -> str:
 
 
 def list_json(catalog: Catalog) -> str:
-    """The same as one JSON object."""
+    """Return every builtin as one JSON object."""
     return document_text({**_identity(catalog), "builtins": [row._asdict() for row in rows(catalog)]})
 
 
 def show_text(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
-    """One builtin for people."""
+    """Return one builtin for people."""
     match _find(catalog, builtin_id):
         case Err(unknown):
             return Err(unknown)
@@ -82,7 +82,7 @@ def show_text(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
 
 
 def show_json(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
-    """One builtin as one JSON object."""
+    """Return one builtin as one JSON object."""
     match _find(catalog, builtin_id):
         case Err(unknown):
             return Err(unknown)
@@ -91,12 +91,12 @@ def show_json(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
 
 
 def export_text(catalog: Catalog) -> str:
-    """The whole catalog as the file that `--catalog` takes."""
+    """Return the whole catalog as the file that `--catalog` takes."""
     return document_text(catalog.document)
 
 
 def document_text(document: dict[str, Any]) -> str:
-    """JSON as written to files: indented by two spaces, members in their order, with a final newline."""
+    """Return JSON as written to files: indented by two spaces, members in their order, with a final newline."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     try:
         text.encode()

@@ -21,7 +21,7 @@ KINDS = ("workflow", "workflow-design")
 
 
 def schema_text(kind: str, settings: Settings, *, engine: bool = True) -> str:
-    """The schema of one of the kinds as the text of a file, for the engine's release that the settings name.
+    """Return the schema of one of the kinds as the text of a file, for the engine's release that the settings name.
 
     Only the design form names what the engine lacks.
     """
@@ -32,7 +32,7 @@ def schema_text(kind: str, settings: Settings, *, engine: bool = True) -> str:
 
 
 def with_suggestions(schema: Schema, catalog: Catalog, *, engine: bool) -> Schema:
-    """The schema of a workflow with the ids of a catalog; for the engine, only those that it has."""
+    """Return the schema of a workflow with the ids of a catalog; for the engine, only those that it has."""
     named = {
         "contractRef": dict(_contracts(catalog, engine)),
         "templateId": {routine.template_id: _described(routine) for routine in _offered(catalog.templates, engine)},
@@ -65,7 +65,7 @@ def with_suggestions(schema: Schema, catalog: Catalog, *, engine: bool) -> Schem
 
 
 def _suggesting(definition: Schema, named: Mapping[str, Mapping[str, str]]) -> Schema:
-    """A definition whose members suggest values, by the names of the members."""
+    """Return a definition whose members suggest values, by the names of the members."""
     members = definition.get("properties")
     if members is None:
         return dict(definition)
@@ -85,7 +85,7 @@ def _one_of(schema: Schema, described: Mapping[str, str]) -> Schema:
 
 
 def _contracts(catalog: Catalog, engine: bool) -> Iterator[tuple[str, str]]:
-    """The contracts that a step can satisfy, with the kind of the artifact that does."""
+    """Yield the contracts that a step can satisfy, with the kind of the artifact that does."""
     for contract in _offered(catalog.workflow_contracts, engine):
         if contract.runtime_validated:
             yield (
@@ -109,7 +109,7 @@ def _described(routine: Routine) -> str:
 
 
 def _arguments(catalog: Catalog, engine: bool) -> Iterator[Schema]:
-    """For each template that takes arguments: which ones, and the values of those with a closed set."""
+    """Yield the arguments of each template that takes some, with the values of those that have a closed set."""
     for routine in _offered(catalog.templates, engine):
         if routine.required_args:
             values = {

@@ -38,7 +38,7 @@ class CompatWarning(NamedTuple):
     removed_in: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The record under its published names."""
+        """Return the record under its published names."""
         return {
             "code": self.code,
             "pointer": self.pointer,
@@ -91,7 +91,7 @@ class Draft:
         self._step_codes: dict[str, list[str]] = {}
 
     def own(self, path: Path = ()) -> Any:
-        """The container at a path of the result, safe to change: it and its parents are our copies."""
+        """Return the container at a path of the result, safe to change: it and its parents are our copies."""
         if id(self.document) not in self._owned:
             self.document = self.document.copy()
             self._owned.add(id(self.document))
@@ -105,7 +105,7 @@ class Draft:
         return value
 
     def rejects(self, code: Code, pointer: str) -> bool:
-        """Under the rejecting policy, report a construct; the rule is then done."""
+        """Report a construct, under the rejecting policy, and return whether it was; the rule is then done."""
         if self.policy is not Policy.REJECT:
             return False
         self._report(code.name, pointer, f"the engine rejects {code.what}; {code.instead}")
@@ -161,7 +161,7 @@ class Draft:
             codes.append(code.name)
 
     def finish(self) -> Normalized:
-        """The result, its records in document order."""
+        """Return the result, its records in document order."""
         return Normalized(
             self.document,
             warnings=sorted(self._warnings, key=lambda warning: pointers.sort_key(warning.pointer)),
@@ -203,7 +203,7 @@ class Frame:
 
 
 def frames_of(document: dict[str, Any]) -> list[Frame]:
-    """Top-level steps and the steps of inline bodies, in document order. Loops do not nest."""
+    """Return the top-level steps and the steps of inline bodies, in document order. Loops do not nest."""
     frames: list[Frame] = []
     for index, step in enumerate(js.list_in(document, "steps") or ()):
         if not isinstance(step, dict):

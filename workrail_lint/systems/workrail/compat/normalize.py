@@ -137,13 +137,13 @@ FEATURE_CONFIGS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def code_span(text: str) -> str:
-    """An author's text in a message of one line."""
+    """Return an author's text in a message of one line."""
     line = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(text.split()))
     return f"`{line if len(line) <= SHOWN else line[:SHOWN] + '…'}`"
 
 
 def code_list(names: tuple[str, ...]) -> str:
-    """Names as part of a sentence."""
+    """Return names as part of a sentence."""
     return ", ".join(f"`{name}`" for name in names)
 
 
@@ -254,7 +254,7 @@ _MESSAGES: dict[str, tuple[str | None, str]] = {
 
 
 def is_bare_rule(criteria: object) -> bool:
-    """One rule where a list of rules or a composition belongs."""
+    """Return whether this is one rule where a list of rules or a composition belongs."""
     return isinstance(criteria, dict) and _is_rule(criteria)
 
 
@@ -267,7 +267,7 @@ _Unworded = tuple[tuple[pointers.Token, ...], dict[str, Any], str]
 
 
 def rules_without_message(criteria: object) -> Iterator[_Unworded]:
-    """Each rule that lacks a message, in document order: where it is, itself, and what it should say."""
+    """Yield each rule that lacks a message, in document order: where it is, itself, and what it should say."""
     stack: list[tuple[tuple[pointers.Token, ...], object]] = [((), criteria)]
     while stack:
         tokens, value = stack.pop()
@@ -289,7 +289,7 @@ def _is_rule(value: dict[str, Any]) -> bool:
 
 
 def _message(rule: dict[str, Any]) -> str | None:
-    """The message a rule should have got; None when it has one, or when its kind or text is not known."""
+    """Return the message a rule should have; None if it has one, or if its kind or text is not known."""
     kind = js.string_in(rule, "type")
     if "message" in rule or kind not in _MESSAGES:
         return None
@@ -345,7 +345,7 @@ def _marks_members(step: dict[str, Any]) -> bool:
 
 
 def normalize(document: Any, policy: Policy | str = Policy.NORMALIZE) -> Normalized:
-    """The shipping form of a document, which is never changed itself.
+    """Return the shipping form of a document, which is never changed itself.
 
     A document without design-form constructs is returned as the same object.
     """

@@ -182,7 +182,7 @@ def _are_capabilities(draft: Draft, wanted: dict[str, Any], origin: str) -> bool
 
 
 def _missing_features(wanted: dict[str, str], features: list[Any]) -> list[str]:
-    """The features that requested capabilities imply and that are not declared, as an id or as an object."""
+    """Return the features that requested capabilities imply and that are not declared, as an id or as an object."""
     requested = [name for name, level in wanted.items() if level != "disabled"]
     implied = [FEATURE_CAPABILITIES] if requested else []
     if "delegation" in requested:

@@ -72,11 +72,11 @@ class IdPlan:
         self._renamed = {old: new for old, new in renamed.items() if owners.get(old) != old}
 
     def renamed(self, name: str) -> str | None:
-        """The new id of the step a body refers to, or None when the reference is right as it is."""
+        """Return the new id of the step a body refers to, or None when the reference is right as it is."""
         return self._renamed.get(name)
 
     def generate(self, template_id: str) -> str:
-        """An unused id, made from the last part of a template's id."""
+        """Return an unused id, made from the last part of a template's id."""
         base = _OUTSIDE.sub("-", js.lower(template_id.rpartition(".")[2]))
         base = _RUN.sub("-", base).strip("-")
         if len(base) < MIN_LENGTH:
@@ -92,7 +92,7 @@ class IdPlan:
 
 
 def authored_id(frame: Frame) -> str | None:
-    """The id as written: a design-form loop says `loopId`."""
+    """Return the id as written: a design-form loop says `loopId`."""
     names = ("id", "loopId") if frame.shape is Shape.LOOP else ("id",)
     for name in names:
         if name in frame.step:
@@ -101,7 +101,7 @@ def authored_id(frame: Frame) -> str | None:
 
 
 def dashed(identifier: str) -> str | None:
-    """The shipping spelling of a design-form id; None for text that is no id in either form."""
+    """Return the shipping spelling of a design-form id; None for text that is no id in either form."""
     new = identifier.replace("_", "-")
     if len(new) < MIN_LENGTH:
         new = f"s-{new}"
@@ -109,7 +109,7 @@ def dashed(identifier: str) -> str | None:
 
 
 def humanized(identifier: str) -> str:
-    """A title for a step that has none: `dig-in` reads `Dig in`."""
+    """Return a title for a step that has none: `dig-in` reads `Dig in`."""
     words = identifier.replace("-", " ")
     return words[:1].upper() + words[1:]
 
@@ -162,7 +162,7 @@ def reject_clash(draft: Draft, frame: Frame, old: str, pointer: str) -> None:
 
 
 def _shipping_id(frame: Frame, old: str) -> str:
-    """The new id; the same if it needs no change or can't be fixed."""
+    """Return the new id; the same if it needs no change or can't be fixed."""
     if "_" not in old and "id" in frame.step:
         return old
     return dashed(old) or old
@@ -349,7 +349,7 @@ class NamedConditions:
         self.stays = True
 
     def find(self, condition_id: str) -> dict[str, Any] | None:
-        """A valid condition by its id."""
+        """Return a valid condition by its id."""
         self.used.add(condition_id)
         return self._by_id.get(condition_id)
 
@@ -419,7 +419,7 @@ def condition_reference(draft: Draft, frame: Frame, conditions: NamedConditions)
 
 
 def is_reference(value: object) -> bool:
-    """A named condition as a loop refers to it."""
+    """Return whether a value is a named condition as a loop refers to it."""
     return js.string_in(value, "kind") == "condition_ref"
 
 
@@ -516,7 +516,7 @@ def takes_condition(frame: Frame) -> bool:
 
 
 def _head(frame: Frame) -> dict[str, Any]:
-    """Identity first, in the order people write it."""
+    """Return the members with its identity first, in the order people write it."""
     step = frame.step
     head: dict[str, Any] = {}
     if frame.final_id is not None:

@@ -33,12 +33,12 @@ from workrail_lint.systems.workrail.compiler.steps import (
 )
 from workrail_lint.systems.workrail.compiler.templates import expand_templates, insert_probes
 from workrail_lint.systems.workrail.compiler.tokens import Bound, resolve_bindings, scan_tokens
-from workrail_lint.systems.workrail.engines.releases import Target
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.workflow import Workflow
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.engine_target import HashMode
+    from workrail_lint.systems.workrail.engines.releases import Target
     from workrail_lint.systems.workrail.model.ir import Program
 
 
@@ -80,16 +80,12 @@ def run_passes(
     workflow: Workflow,
     catalog: Catalog,
     overrides: dict[str, str],
-    authored: Nodes | None = None,
     *,
     for_engine: bool = False,
     release: Target | None = None,
 ) -> Passed:
-    """All passes. `authored` are the nodes of the workflow's steps, if already made; the passes change them.
-
-    What an older `release` of the engine does not check is a warning.
-    """
-    resolved, errors = resolve(workflow, catalog, overrides, authored, for_engine=for_engine)
+    """Run all passes. What an older `release` of the engine does not check is a warning."""
+    resolved, errors = resolve(workflow, catalog, overrides, for_engine=for_engine)
     executable, index_errors = index_steps(workflow, resolved, catalog)
     if release is not None:
         release.drop_later_checks(errors + index_errors)
@@ -97,18 +93,13 @@ def run_passes(
 
 
 def resolve(
-    workflow: Workflow,
-    catalog: Catalog,
-    overrides: dict[str, str],
-    authored: Nodes | None = None,
-    *,
-    for_engine: bool,
+    workflow: Workflow, catalog: Catalog, overrides: dict[str, str], *, for_engine: bool
 ) -> tuple[Resolved, list[Finding]]:
     """C1 to C6. Features add their text in the order in which the author lists them.
 
     The public engine repeats a feature that is listed twice, and has no budget for injected text.
     """
-    nodes, errors = expand_templates(authored or authored_nodes(workflow), catalog)
+    nodes, errors = expand_templates(authored_nodes(workflow), catalog)
     steps = walk(nodes)
     bound, binding_errors = resolve_bindings(steps, workflow.extension_points, overrides)
     errors += binding_errors
@@ -280,10 +271,14 @@ class CompiledWorkflow:
     @cached_property
     def ir_bytes(self) -> bytes:
         """The canonical bytes of the IR."""
-        return canonical_record(self.ir) if self._has_plain_ir() else canonical_bytes(self.ir)
+        return (canonical_record if self._adds_only_text else canonical_bytes)(self.ir)
 
-    def _has_plain_ir(self) -> bool:
-        """Return whether the passes add only text, apart from contracts, steps of routines and names of slots."""
+    @cached_property
+    def _adds_only_text(self) -> bool:
+        """Return whether the passes add only text, apart from contracts, steps of routines and names of slots.
+
+        Then an ordinary encoder writes the IR and the snapshot in canonical form.
+        """
         if not self._plain_source() or not "".join(self.resolved_bindings).isascii():
             return False
         parts = [(pack["ref"], pack) for pack in self.ir["contracts"]]
@@ -326,7 +321,9 @@ class CompiledWorkflow:
     def engine_hash(self) -> str | None:
         """The digest of the pinned snapshot; None if the public engine rejects the document."""
         snapshot = self.engine_target()
-        return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
+        if isinstance(snapshot, Err):
+            return None
+        return digest((canonical_record if self._adds_only_text else canonical_bytes)(snapshot.value))
 
 
 _FROM_CATALOG = ("template", "feature")

@@ -66,18 +66,19 @@ def engine_snapshot(
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
     """Return the snapshot of a workflow in a mode; the refs modes take the references already resolved.
 
-    `passed` is what the passes make of the workflow, if they ran as the engine runs them. `release` is the engine's,
-    if it is not the newest.
+    `passed` is what the passes make of the workflow, if they ran as the engine runs them and the engine accepts it.
+    `release` is the engine's, if it is not the newest.
     """
     if mode is HashMode.PREVIEW:
         return Ok(_preview(workflow, catalog, overrides or {}))
     if mode in (HashMode.PINNED_ONBOARDING, HashMode.PINNED_ONBOARDING_REFS):
         workflow, passed = workflow_model({**workflow.raw, "steps": [ONBOARDING_STEP, *workflow.raw["steps"]]}), None
     definition = workflow.raw
-    passed = passed or run_passes(workflow, catalog, overrides or {}, for_engine=True, release=release)
-    errors = engine_errors_of(workflow, catalog, passed)
-    if errors:
-        return Err(errors)
+    if passed is None:
+        passed = run_passes(workflow, catalog, overrides or {}, for_engine=True, release=release)
+        errors = engine_errors_of(workflow, catalog, passed)
+        if errors:
+            return Err(errors)
     resolved = passed.resolved
     snapshot = _head(definition, "v1_pinned")
     snapshot["definition"] = {**definition, "steps": _pinned_steps(workflow, resolved, catalog, release)}

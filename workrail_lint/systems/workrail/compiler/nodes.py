@@ -8,7 +8,9 @@ from typing import Any
 
 from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.documents.nodes import Node as DocumentNode
 from workrail_lint.documents.nodes import numbered
+from workrail_lint.documents.pointer import Token
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.model.build import step_model
@@ -249,17 +251,22 @@ def step_label(node: Node) -> str:
 class Use:
     """A builtin named by the definition."""
 
-    __slots__ = ("id", "kind", "pointer")
+    __slots__ = ("_node", "_place", "id", "kind")
 
-    def __init__(self, kind: str, id: str, pointer: str) -> None:
+    def __init__(self, kind: str, id: str, node: DocumentNode, *place: Token) -> None:
         self.kind = kind  # "feature", "ref", "template" or "contract"
         self.id = id
-        self.pointer = pointer
+        self._node = node
+        self._place = place
+
+    @property
+    def pointer(self) -> str:
+        return self._node.at(*self._place)
 
 
 def builtin_uses(workflow: Workflow) -> list[Use]:
     """Return every builtin that a workflow names."""
-    uses = [Use("feature", ident, f"/features/{index}") for index, ident in numbered(workflow.features)]
+    uses = [Use("feature", ident, workflow, "features", index) for index, ident in numbered(workflow.features)]
     for step in workflow.all_steps:
         uses += _uses_of(step)
     return uses
@@ -273,18 +280,18 @@ def _uses_of(step: Step) -> Iterator[Use]:
         call = step.template_call
         if call is not None:
             if call.has("templateId"):
-                yield Use("template", call.template_id, call.at("templateId"))
+                yield Use("template", call.template_id, call, "templateId")
             return  # everything else on a calling step is discarded
         yield from _contract_of(step)
         for part in step.prompt_blocks.prompt_parts() if step.prompt_blocks is not None else ():
             if part.kind == "ref" and part.has("refId"):
-                yield Use("ref", part.ref_id, part.at("refId"))
+                yield Use("ref", part.ref_id, part, "refId")
 
 
 def _contract_of(holder: StandardStep | SynthesisConfig) -> Iterator[Use]:
     contract = holder.output_contract
     if contract is not None and contract.has("contractRef"):
-        yield Use("contract", contract.contract_ref, contract.at("contractRef"))
+        yield Use("contract", contract.contract_ref, contract, "contractRef")
 
 
 def design_only_uses(workflow: Workflow, catalog: Catalog) -> list[Use]:

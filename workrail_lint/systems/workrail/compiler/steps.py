@@ -69,7 +69,7 @@ def _contract_pointer(node: Node) -> str:
 
 
 class AssessmentProblem:
-    """A problem of a step's assessments: its code and name, the message, and its place."""
+    """A problem of a step's assessments: its code and name, the message after the name of the step, and its place."""
 
     __slots__ = ("code", "details", "message", "name", "pointer")
 
@@ -106,7 +106,7 @@ def check_assessments(steps: list[Node], declared: Sequence[AssessmentDefinition
         step = node.model
         if step.kind != "standard" or not step.mentions_assessments:
             continue
-        problem = next(assessment_problems(step, step_label(node), levels), None)
+        problem = next(assessment_problems(step, levels), None)
         if problem is not None:
             errors.append(
                 compile_error(
@@ -114,7 +114,7 @@ def check_assessments(steps: list[Node], declared: Sequence[AssessmentDefinition
                     problem.name,
                     "C10" if node.loop_id is None else "C11",
                     node,
-                    problem.message,
+                    f"{step_label(node)}: {problem.message}",
                     problem.pointer if node.origin is None else node.place,
                     engine=node.loop_id is None or problem.code in _CHECKED_IN_BODIES,
                     details=problem.details,
@@ -126,7 +126,7 @@ def check_assessments(steps: list[Node], declared: Sequence[AssessmentDefinition
 _CHECKED_IN_BODIES = ("UNKNOWN_ASSESSMENT_REF", "CONSEQUENCE_WITHOUT_REFS")
 
 
-def assessment_problems(step: StandardStep, label: str, levels: Levels) -> Iterator[AssessmentProblem]:
+def assessment_problems(step: StandardStep, levels: Levels) -> Iterator[AssessmentProblem]:
     """Yield everything that is wrong with a step's references and consequences, in the order of the checks."""
     for index, ref in numbered(step.assessment_refs):
         if ref not in levels:
@@ -134,7 +134,7 @@ def assessment_problems(step: StandardStep, label: str, levels: Levels) -> Itera
             yield AssessmentProblem(
                 "UNKNOWN_ASSESSMENT_REF",
                 "assessment-ref-unknown",
-                f"{label}: unknown assessment {quoted(ref)}{hint}",
+                f"unknown assessment {quoted(ref)}{hint}",
                 step.at("assessmentRefs", index),
                 details,
             )
@@ -142,19 +142,18 @@ def assessment_problems(step: StandardStep, label: str, levels: Levels) -> Itera
         yield AssessmentProblem(
             "CONSEQUENCE_WITHOUT_REFS",
             "consequence-without-refs",
-            f"{label}: assessmentConsequences requires assessmentRefs on the same step",
+            "assessmentConsequences requires assessmentRefs on the same step",
             step.at("assessmentConsequences"),
             {},
         )
         return
     seen: set[tuple[str, str | None]] = set()
     for consequence in step.assessment_consequences:
-        yield from _consequence_problems(consequence, label, step.assessment_refs, levels, seen)
+        yield from _consequence_problems(consequence, step.assessment_refs, levels, seen)
 
 
 def _consequence_problems(
     consequence: AssessmentConsequence,
-    label: str,
     refs: Sequence[str],
     levels: Levels,
     seen: set[tuple[str, str | None]],
@@ -169,7 +168,7 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
             "consequence-level-unknown",
-            f"{label}: forAssessment {quoted(scope)} is not in the step's assessmentRefs ({name_list(refs)}){hint}",
+            f"forAssessment {quoted(scope)} is not in the step's assessmentRefs ({name_list(refs)}){hint}",
             when.at("forAssessment"),
             details,
         )
@@ -184,7 +183,7 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_UNKNOWN_LEVEL",
             "consequence-level-unknown",
-            f"{label}: level {quoted(level)} is not declared by {named}{hint}",
+            f"level {quoted(level)} is not declared by {named}{hint}",
             when.at("anyEqualsLevel"),
             details,
         )
@@ -193,7 +192,7 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_UNSUPPORTED_EFFECT",
             "schema-enum",
-            f"{label}: unsupported effect {quoted(effect.raw.get('kind'))}; the only effect is {FOLLOWUP}",
+            f"unsupported effect {quoted(effect.raw.get('kind'))}; the only effect is {FOLLOWUP}",
             effect.at("kind"),
             {},
         )
@@ -202,7 +201,7 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_DUPLICATE_TRIGGER",
             "consequence-duplicate-trigger",
-            f"{label}: two consequences trigger on level {quoted(level)} {scoped}, so their events would "
+            f"two consequences trigger on level {quoted(level)} {scoped}, so their events would "
             "have the same deduplication key; merge them",
             when.pointer,
             {},

@@ -42,7 +42,7 @@ def step_model(step: dict[str, Any], pointer: str) -> Step:
     """Return the model of a step that a pass made; the pointer is that of the step it was made from."""
     violations = workflow_validator().violations({"steps": [step]})
     moved = [
-        violation._replace(pointer=pointer + violation.pointer.removeprefix(_FIRST))
+        violation.replaced(pointer=pointer + violation.pointer.removeprefix(_FIRST))
         for violation in violations
         if violation.pointer.startswith(_FIRST)
     ]

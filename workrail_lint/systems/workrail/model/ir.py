@@ -41,7 +41,7 @@ class BindingValues(Node):
 
 
 class CompileWarning(Node):
-    """Something that the compiler let pass."""
+    """Something that the compiler accepted with a warning."""
 
     code: str = ""
     pointer_: str = ""
@@ -76,7 +76,7 @@ class CountSource(Node):
 
 
 class DelegatingStep(ProgramStepNode):
-    """A step that runs child workflows side by side."""
+    """A step that runs child workflows in parallel."""
 
     id: str = ""
     title: str = ""
@@ -89,7 +89,7 @@ class DelegatingStep(ProgramStepNode):
 
 
 class Delegation(Node):
-    """A child workflow run next to its siblings."""
+    """A child workflow that runs in parallel with its siblings."""
 
     workflow_id: str = ""
     goal: str | None = None
@@ -125,7 +125,7 @@ class Injection(Node):
 
 
 class ItemsSource(Node):
-    """A loop goes through a list."""
+    """A loop iterates over a list."""
 
     kind: Literal["items"] = "items"
     variable: str = ""
@@ -156,7 +156,7 @@ class LoopVariables(Node):
 
 
 class NoConfirmation(Node):
-    """The step waits for no approval."""
+    """The step needs no approval."""
 
     kind: Literal["never"] = "never"
 
@@ -260,14 +260,14 @@ class Repetition(Node):
 
 
 class RequiredAssessments(Node):
-    """The assessments that a step has to submit."""
+    """The assessments that a step must submit."""
 
     refs: Sequence[str] = ()
     consequences: Sequence[AssessmentConsequence] = ()
 
 
 class RequiredContract(Node):
-    """The contract pack that an artifact of the step has to satisfy."""
+    """The contract pack that an artifact of the step must satisfy."""
 
     ref: str = ""
     required: bool

@@ -96,9 +96,12 @@ class StepNode(Node):
 
     id: str
     run_condition: Condition | None
+    lacks_text: bool = False  # a part of its prompt has a wrong type
 
     def take_damage(self, key: str) -> bool:
         self.__dict__["is_damaged"] = True
+        if key.startswith("prompt"):
+            self.__dict__["lacks_text"] = True
         return False
 
     @cached_property

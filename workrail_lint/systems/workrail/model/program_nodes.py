@@ -97,6 +97,12 @@ class ProgramStepNode(Node):
         return self.confirmation.condition if self.confirmation.kind == "when" else None
 
     @property
+    def may_need_person(self) -> bool:
+        """Whether a person has to confirm the step in some context."""
+        rule = self.confirmation
+        return rule.kind != "never" and (rule.gate == "human_approval" or not rule.explicit)
+
+    @property
     def loop_condition(self) -> Condition | None:
         """The condition that decides whether a loop goes on, if one does."""
         return None

@@ -51,7 +51,7 @@ class AnyCriteria(CombinationNode):
 
 
 class ArtifactSource(Node):
-    """The agent decides: it submits an artifact that says whether the loop goes on."""
+    """The agent decides: it submits an artifact that says whether the loop continues."""
 
     kind: Literal["artifact_contract"] = "artifact_contract"
     contract_ref: str = ""
@@ -66,7 +66,7 @@ class AssessmentConsequence(Node):
 
 
 class AssessmentDefinition(Node):
-    """A judgement that steps can ask for by its id."""
+    """A judgement that steps can require by its id."""
 
     id: str = ""
     purpose: str = ""
@@ -91,7 +91,7 @@ class AuditConfig(Node):
 
 class Condition(ConditionNode):
     """A test on the context. With `var`, the first operator that is present decides; without one, the variable's
-    truth does. Otherwise `and`, `or` and `not` combine further conditions.
+    truth does. Otherwise `and`, `or` and `not` combine other conditions.
     """
 
     var: str | None = None
@@ -123,7 +123,7 @@ class ConsequenceAction(Node):
 
 
 class ConsequenceTrigger(Node):
-    """The result that sets a consequence off."""
+    """The result that triggers a consequence."""
 
     any_equals_level: str = ""
     for_assessment: str | None = None
@@ -137,7 +137,7 @@ class ContextSource(Node):
 
 
 class Delegation(Node):
-    """A child workflow run next to its siblings."""
+    """A child workflow that runs in parallel with its siblings."""
 
     workflow_id: str = ""
     goal: str | None = None
@@ -149,7 +149,7 @@ class Delegation(Node):
 
 
 class ExtensionPoint(Node):
-    """A slot that a project can fill with a routine or workflow of its own."""
+    """A slot that a project can fill with its own routine or workflow."""
 
     slot_id: str = ""
     purpose: str = ""
@@ -199,7 +199,7 @@ class LoopConfig(Node):
 
 
 class LoopStep(LoopNode):
-    """A step that repeats others. It has no prompt of its own."""
+    """A step that repeats others. It has no prompt."""
 
     id: str = ""
     type: Literal["loop"] = "loop"
@@ -219,14 +219,14 @@ class NotCriteria(CombinationNode):
 
 
 class OutputContract(Node):
-    """Asks for an artifact that satisfies a contract pack."""
+    """Requires an artifact that satisfies a contract pack."""
 
     contract_ref: str = ""
     required: bool | None = None
 
 
 class ParallelStep(ParallelNode):
-    """A step that runs child workflows side by side."""
+    """A step that runs child workflows in parallel."""
 
     id: str = ""
     type: Literal["parallel"] = "parallel"
@@ -239,7 +239,7 @@ class ParallelStep(ParallelNode):
 
 
 class PromptBlocks(PromptBlocksNode):
-    """A prompt in named sections, rendered in a fixed order. At least one section has to be there."""
+    """A prompt in named sections, rendered in a fixed order. At least one section is required."""
 
     goal: PromptValue | None = None
     constraints: Sequence[PromptValue] = ()
@@ -257,7 +257,7 @@ class PromptFragment(Node):
 
 
 class RecommendedPreferences(Node):
-    """How the author would run this workflow. A run may differ, at the price of a warning."""
+    """How the author recommends running this workflow. A run that differs gets a warning."""
 
     recommended_autonomy: Autonomy | None = None
     recommended_risk_policy: RiskPolicy | None = None
@@ -299,7 +299,7 @@ class StandardStep(StandardNode):
 
 
 class SynthesisConfig(Node):
-    """Adds a step that brings parallel results together."""
+    """Adds a step that combines parallel results."""
 
     prompt: str | None = None
     output_contract: OutputContract | None = None
@@ -341,7 +341,7 @@ class VerificationConfig(Node):
 
 
 class Workflow(WorkflowNode):
-    """A workflow that an agent is led through step by step."""
+    """A workflow: steps that an agent works through in order."""
 
     id: str = ""
     name: str = ""

@@ -212,7 +212,7 @@ class ValueSpelledDifferently(_ValueRule):
     name = "value-spelled-differently"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A condition spells a value differently from the prompts."
+    summary = "A condition spells a value differently from the prompts, or two prompts list different values."
     why = (
         "The agent writes what the prompts say. Conditions ignore case, but not hyphens, underscores or missing "
         "letters, so the comparison is never true."
@@ -316,7 +316,7 @@ class CounterNotInitialized(AnalysisRule):
         "A comparison with an unset variable is false, and an agent that is asked to increment a variable it does not "
         "have may leave it out."
     )
-    needs = frozenset({CONDITIONS, BRACES})
+    needs = frozenset({CONDITIONS, BRACES, "loop"})
 
     def examples(self) -> Iterable[Example]:
         def stopping(first: str) -> dict[str, Any]:

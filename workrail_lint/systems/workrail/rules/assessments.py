@@ -434,16 +434,24 @@ _DIMENSION = Search(
 )
 # A name of several words beside a level: "ticket_coverage low", "`ticket-coverage` is low", "ticket_coverage = low".
 _RATED = Pattern(
-    r"(?<![\w{./-])`?([a-z]+(?:_[a-z0-9]+)+|(?<=`)[a-z]+(?:-[a-z0-9]+)+)`?\s*(is |of |at |as |to |=|:|rated |scores )?"
-    r"\s*([`'\"]?)([A-Za-z]+)\b(?![_-]\w)"
+    r"(?<![\w{./-])`?([a-z]++(?:_[a-z0-9]++)++|(?<=`)[a-z]++(?:-[a-z0-9]++)++)`?"
+    r"\s*(is |of |at |as |to |=|:|rated |scores )?\s*([`'\"]?)([A-Za-z]+(?:[_-][A-Za-z]+)*)\b(?![_-]\w)"
 )
-_PLAIN_RATED = Pattern(r"(?<![\w{./-])`?([a-z]+)`?\s?(=)\s?([`'\"]?)([A-Za-z]+)\b(?![_-]\w)")
+_PLAIN_RATED = Pattern(r"(?<![\w{./-])`?([a-z]++)`?\s?(=)\s?([`'\"]?)([A-Za-z]+)\b(?![_-]\w)")
 # What authors call a level; other words after the name of a dimension are ordinary prose.
 _LEVEL_WORDS = frozenset(
     (
         *("low", "lower", "mid", "medium", "moderate", "high", "severe", "critical"),
         *("weak", "strong", "poor", "fair", "good", "excellent", "minimal"),
     )
+)
+_MARKS_OF_LIST = 4  # backticks
+_NAME_LIST = Pattern(r"`[a-z][\w-]{1,63}`(?:(?:,|,? and|,? or| &) `[a-z][\w-]{1,63}`)+")
+_RATES = Pattern(r"\b(?:rate|score|assess|judge|evaluate|grade|rating)\b", re.IGNORECASE)
+# "accuracy low -- correct the statement", "If coverage is low, …".
+_WORD_RATED = Pattern(
+    r"(?<![\w`./-])`?([a-z]{4,}(?:_[a-z]+)*)`?\s?(?:is |=|:|rated |scored |was )?\s?([a-z]+)\b"
+    r"(?=\s*(?:--|—|,|:|;|-\s))"
 )
 _QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
 # "each rated weak, good or strong", "with one of the levels `low` or `high`".
@@ -508,10 +516,23 @@ class AssessmentDimensionUnknown(WorkflowRule):
         known = {name.lower() for name in (*dimensions, *(item.id for item in owned))}
         if len(known) < len(owned) + 1 or not levels:
             return
-        texts = [(text.text, text.pointer) for text in step.prompt_texts if any(sign in text.text for sign in "_-=")]
+        prompts = [
+            (text.text, text.pointer)
+            for text in step.prompt_texts
+            if any(map(text.text.lower().__contains__, (*levels, *known)))
+        ]
+        texts = [(text, pointer) for text, pointer in prompts if any(sign in text for sign in "_-=")]
         texts += [(each.effect.guidance, each.effect.at("guidance")) for each in step.assessment_consequences]
-        for text, pointer in ((text.text, text.pointer) for text in step.prompt_texts):
+        owner = listed([quoted(item.id) for item in owned], "or")
+        others = {*levels, *workflow.analysis.by_name}
+        for text, pointer in prompts:
+            if other := AssessmentDimensionUnknown._listed_beside(text, known, others):
+                report(
+                    pointer,
+                    f"{label(step)}: {owner} has no dimension {quoted(other)}; it has {name_list(sorted(dimensions))}",
+                )
             wrong = AssessmentDimensionUnknown._wrong_levels(text, levels, {*known, "wr.assessment"})
+            wrong = wrong or AssessmentDimensionUnknown._other_levels(text, dimensions, levels)
             if wrong:
                 report(
                     pointer,
@@ -522,7 +543,6 @@ class AssessmentDimensionUnknown(WorkflowRule):
             plain = _PLAIN_RATED.finditer(text) if "=" in text else ()
             for match in (*_RATED.finditer(text), *plain):
                 name, level = match[1], match[4]
-                owner = listed([quoted(item.id) for item in owned], "or")
                 if name in dimensions and level.lower() not in levels:
                     is_value = match[2] == "=" or bool(match[3] and match[2]) or level.lower() in _LEVEL_WORDS
                     if is_value and level.lower() not in ("true", "false"):
@@ -539,12 +559,54 @@ class AssessmentDimensionUnknown(WorkflowRule):
                 hint = f"did you mean {quoted(near)}?" if near else f"it has {name_list(sorted(dimensions))}"
                 report(pointer, f"{label(step)}: {owner} has no dimension {quoted(name)}; {hint}")
                 break
+        for each in step.assessment_consequences:
+            if (other := AssessmentDimensionUnknown._rated_beside(each.effect.guidance, known, levels)) is not None:
+                report(
+                    each.effect.at("guidance"),
+                    f"{label(step)}: {owner} has no dimension {quoted(other)}; it has {name_list(sorted(dimensions))}",
+                )
+
+    @staticmethod
+    def _listed_beside(text: str, known: set[str], others: set[str]) -> str | None:
+        """Return a name that a sentence lists with known dimensions to be rated, and that is none."""
+        if text.count("`") < _MARKS_OF_LIST:
+            return None
+        for match in _NAME_LIST.finditer(text):
+            names = _QUOTED_NAME.findall(match[0])
+            unknown = [name for name in names if name.lower() not in known and name not in others]
+            if not unknown or len(unknown) == len(names):
+                continue
+            sentence = sentence_at(text, match.start())
+            # A sentence with "dimension" in it is read as a whole.
+            if _RATES.search(sentence) and "dimension" not in sentence.lower():
+                return unknown[0]
+        return None
+
+    @staticmethod
+    def _rated_beside(guidance: str, known: set[str], levels: set[str]) -> str | None:
+        """Return a word that a guidance gives a level like those of dimensions, and that is none."""
+        rated = [match[1] for match in _WORD_RATED.finditer(guidance) if match[2].lower() in levels]
+        if known.isdisjoint(rated):
+            return None
+        parts = {part for name in known for part in re.split(r"[_.-]", name)}
+        return next((name for name in rated if name not in known and name not in parts and "_" not in name), None)
+
+    @staticmethod
+    def _other_levels(text: str, dimensions: set[str], levels: set[str]) -> list[str]:
+        """Return the levels that a text lists for a dimension, if it has none of them."""
+        for name in dimensions:
+            for match in re.finditer(rf"`{re.escape(name)}`(?: as| is|:| =)? \(?", text) if f"`{name}`" in text else ():
+                values = [value.lower() for value in read_list(text, match.end())]
+                if len(values) > 1 and levels.isdisjoint(values) and not _LEVEL_WORDS.isdisjoint(values):
+                    return values
+        return []
 
     @staticmethod
     def _wrong_levels(text: str, levels: set[str], names: set[str]) -> list[str]:
         """Return what a list of levels has beside known ones, in a sentence that names an assessment or dimension."""
         low = text.lower()
-        if not any(word in low for word in _LEVEL_SIGNS):
+        # What it finds is beside a known level, in a sentence with a known name.
+        if not all(any(word in low for word in words) for words in (_LEVEL_SIGNS, levels, names)):
             return []
         for match in _LEVELS_FOLLOW.finditer(text):
             if not any(name in sentence_at(text, match.start()).lower() for name in names):

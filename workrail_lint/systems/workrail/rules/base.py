@@ -96,6 +96,11 @@ class WorkflowContext:
         return [each for step in self.steps for each in (step, *step.inline)]
 
     @cached_property
+    def lacks_steps(self) -> bool:
+        """Return whether a step is left out because something in it has a wrong type."""
+        return any(step.is_damaged for step in self.whole.all_steps)
+
+    @cached_property
     def step_ids(self) -> set[str]:
         """Return all ids, including those of steps that are skipped because something else is wrong with them."""
         return {step.id for step in self.whole.all_steps if step.id}
@@ -211,6 +216,13 @@ class WorkflowRule(Rule):
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: WorkflowContext, report: Report) -> None:
         """Check the compiled workflow, if it compiles."""
+
+
+class WholeWorkflowRule(WorkflowRule):
+    """A rule about what no step does, or what comes first or last: it can't tell where a step is left out."""
+
+    def applies(self, workflow: WorkflowContext) -> bool:
+        return not workflow.lacks_steps and super().applies(workflow)
 
 
 class LoopRule(WorkflowRule):

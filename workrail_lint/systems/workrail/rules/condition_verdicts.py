@@ -18,8 +18,13 @@ from workrail_lint.systems.workrail.analysis.logic import (
 from workrail_lint.systems.workrail.condition_logic import compare
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.base import WorkflowContext
+from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
+from workrail_lint.systems.workrail.rules.prose import Search
 from workrail_lint.systems.workrail.rules.value_verdicts import judge_values
 from workrail_lint.systems.workrail.rules.variable_verdicts import (
+    COUNTER,
+    NEVER_SET,
+    is_counting,
     judge_counters,
     judge_gates,
     judge_items,
@@ -227,6 +232,8 @@ def _never_entered(judge: Judge, decision: Decision, node: Node) -> None:
     if not missing:
         _ends_at_once(judge, decision, node, facts)
         return
+    if not analysis.is_complete:
+        return  # what was not read may set them
     values = dict.fromkeys(missing, ONLY_UNSET)
     if not (impossible((), (node,), values) if facts.kind == "until" else impossible((node,), (), values)):
         return
@@ -288,6 +295,50 @@ def _known_before(judge: Judge, name: str, facts: LoopFacts) -> bool:
     return any(index is None or analysis.steps[index].position < here for index in places)
 
 
+# "Continue if `gapsRemain = true`", "stop when `passCount >= 3`".
+_TESTS = Search(
+    ("= true`", "= false`", "> 0`", ">= ", "== "),
+    r"`([a-z_]\w*) ?(?:={1,3}|!==?|>=?|<=?) ?(?:[\w.'\"-]{1,40})`",
+    before=100,
+)
+_OVERLAP = 0.5  # of the words of two names for one thing
+_NAME_WORD = Pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def judge_prose(judge: Judge) -> None:
+    """Report tests in prompts whose variable nothing sets, and whose name another variable was likely to have."""
+    analysis = judge.analysis
+    tests: dict[str, list[Phrase]] = {}
+    for phrase in delivered(judge.workflow).phrases(_TESTS, in_code=True):
+        tests.setdefault(phrase.group(1), []).append(phrase)
+    for name, phrases in tests.items():
+        if name in judge.plain_uses or name == name.lower() or analysis.is_given(name) or analysis.is_of_loop(name):
+            continue
+        if next(analysis.each_definition(name), None) is None:
+            if len(analysis.mentions(name)) == len(phrases):
+                _report_untold(judge, phrases[0], name)
+        elif all(map(is_counting, analysis.each_definition(name))):
+            text = f"{quoted(name)} is only counted and never gets a first value; ask for a start value"
+            judge.report(COUNTER, Severity.WARNING, phrases[0].pointer, text)
+
+
+def _report_untold(judge: Judge, phrase: Phrase, name: str) -> None:
+    """Report a test of a variable that nothing names but tests, if a variable that nothing reads may be meant."""
+    analysis = judge.analysis
+    if not analysis.is_complete:
+        return
+    words = set(map(str.lower, _NAME_WORD.findall(name)))
+    for other in sorted(analysis.all_names):
+        own = set(map(str.lower, _NAME_WORD.findall(other)))
+        if len(words & own) < 2 or len(words & own) <= _OVERLAP * max(len(words), len(own)):
+            continue
+        # What the texts say about a name is read last, because that takes longest.
+        if other not in judge.plain_uses and analysis.is_set(other) and not analysis.mentions(other):
+            text = f"nothing sets {quoted(name)}, which this prompt tests; did you mean {quoted(other)}?"
+            judge.report(NEVER_SET, Severity.WARNING, phrase.pointer, text)
+            return
+
+
 def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
     """Return the findings of all rules that rest on the analysis, by the name of the rule."""
     judge = Judge(workflow)
@@ -299,4 +350,5 @@ def verdicts(workflow: WorkflowContext) -> dict[str, list[Verdict]]:
         judge_conditions(judge)
         judge_items(judge)
         judge_counters(judge)
+    judge_prose(judge)
     return judge.verdicts

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.base.suggest import did_you_mean
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Remove, Rename, Replace
 from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.documents.schema.messages import did_you_mean, nearest_member, shown, squashed
+from workrail_lint.documents.schema.messages import nearest_member, shown, squashed
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description

@@ -19,7 +19,7 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.model.nodes import CombinationNode
 from workrail_lint.systems.workrail.model.workflow import Step, ValidationRule
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WholeWorkflowRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.rule_needs import BRACES, UNSURE_START, is_unsafe_id, variables
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
@@ -55,6 +55,8 @@ class EngineFirstStep(EngineDefectRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         first = workflow.steps[0]
+        if first.pointer != workflow.whole.steps[0].pointer:
+            return  # another one comes first, in which something is wrong
         if first.kind == "loop":
             what = "is a loop, which the public engine leaves out when it starts without onboarding"
         elif first.is_conditional:
@@ -282,7 +284,7 @@ class EngineLoopVariable(EngineDefectRule):
             yield Example(workflow(step(), body, {**loop(), "body": "pass-step"}), workflow(step(), loop(body)))
 
 
-class EngineMetricsMisplaced(EngineDefectRule):
+class EngineMetricsMisplaced(WholeWorkflowRule, EngineDefectRule):
     code = "KD042"
     name = "engine-metrics-misplaced"
     summary = "The public engine does not ask for the final metrics, because of what the last step is."

@@ -51,7 +51,9 @@ class FeatureNoEffect(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         features = workflow.model.features
-        if features and authored_features(workflow) is not None and not in_blocks(workflow):
+        # A step with another mistake may use them all the same.
+        uses = any("promptBlocks" in step and not step.calls_template for step in workflow.whole.all_steps)
+        if features and authored_features(workflow) is not None and not uses:
             report(
                 "/features",
                 f"no step has promptBlocks, so features have no effect ({listing(features)}); use promptBlocks or "

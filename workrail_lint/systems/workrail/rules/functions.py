@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, name_list, quoted
 from workrail_lint.documents.nodes import numbered
@@ -26,6 +28,7 @@ from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.structural import has_type, named_functions
 
 _SHOWN_NAMES = 5
+_MARKED_NAME = Pattern(r"`([a-z][A-Za-z0-9]*)(?:\(\))?`")
 
 
 def _parameter(name: str = "limit", kind: str = "number", **members: Any) -> dict[str, Any]:
@@ -229,8 +232,26 @@ class FunctionReferenceUnknown(FunctionRule):
                     f"{label(user)}: unknown function {quoted(name)}; did you mean {quoted(suggestion)}?",
                     fix=unsafe(f"use {quoted(suggestion)}", Replace(place, f"{suggestion}()")),
                 )
+            if step_text := user.prompt_text:
+                self._check_prompt(user, step_text, visible, report)
         if nowhere:
             self._report_missing(nowhere, report)
+
+    @staticmethod
+    def _check_prompt(user: StandardStep, prompt: str, visible: Collection[str], report: Report) -> None:
+        """Report a function that the prompt names, where the step refers to another of the same kind."""
+        own = [reference.removesuffix("()") for reference in user.function_references]
+        if len(own) != 1 or own[0] not in visible or own[0] in prompt:
+            return
+        kind = re.split(r"(?=[A-Z])", own[0])[-1]  # `Template` of `rowTemplate`
+        named = {name for name in _MARKED_NAME.findall(prompt) if name.endswith(kind) and name not in visible}
+        if kind != own[0] and len(named) == 1:
+            name = named.pop()
+            report(
+                user.at("functionReferences"),
+                f"{label(user)}: the prompt names the function {quoted(name)}, which is not defined, and the step "
+                f"refers to {quoted(own[0])}; use one name",
+            )
 
     @staticmethod
     def _visible(step: StandardStep, workflow: WorkflowContext) -> Collection[str]:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from workrail_lint.base.suggest import did_you_mean
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Operation, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
-from workrail_lint.documents.schema.messages import did_you_mean, shown
+from workrail_lint.documents.schema.messages import shown
 from workrail_lint.findings import Finding, Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
@@ -21,7 +22,7 @@ from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, Step
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import author_text, label, mentions
+from workrail_lint.systems.workrail.rules.prose import author_text, label, mentions, text_index
 from workrail_lint.systems.workrail.rules.rule_needs import (
     PLAIN_ID,
     RESERVED_ID,
@@ -170,7 +171,8 @@ def _report_rename(workflow: WorkflowContext, report: Report, message: str, sugg
         report("/id", message)
         return
     # A text that names the workflow would name one that is gone, and a workflow for tests is known by its id.
-    keeps = mentions(author_text(workflow), workflow.id) or identity.is_test(workflow.id)
+    is_there = workflow.id.lower() in text_index(workflow).low
+    keeps = (is_there and mentions(author_text(workflow), workflow.id)) or identity.is_test(workflow.id)
     fix = None if keeps else unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
     report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
 

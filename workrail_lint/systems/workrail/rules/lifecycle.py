@@ -24,8 +24,8 @@ from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compat.normalize import CODES
 from workrail_lint.systems.workrail.model.workflow import Step
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import author_text, label, step_members
+from workrail_lint.systems.workrail.rules.base import Text, WholeWorkflowRule, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import author_text, excerpt, label, step_members
 from workrail_lint.systems.workrail.rules.rule_needs import (
     DELIVERED,
     DESIGN_FORM,
@@ -34,6 +34,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import (
     OTHER_SPEC_VERSION,
     TERSE,
     UNCOUNTED,
+    UNFINISHED,
     VERDICT,
 )
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -213,14 +214,21 @@ class TooLittleSaid(WorkflowRule):
     severity = Severity.INFO
     origin = "doc / product"
     summary = "The name or description is a placeholder, or a workflow for users lacks `about` or `examples`."
-    why = "Users and agents choose a workflow by what it says about itself."
+    why = (
+        "Users and agents choose a workflow by what it says about itself. It is a warning where the author left a note "
+        "such as TODO."
+    )
     needs = frozenset({TERSE, NO_ABOUT, NO_EXAMPLES})
     bad = ({"description": "TODO"}, {"about": ...}, {"examples": ...})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for member, text in (("name", workflow.model.name), ("description", workflow.model.description)):
             if text and self._is_placeholder(text, member, workflow.id):
-                report(f"/{member}", f"{member} {quoted(text)} says nothing about the workflow; describe what it does")
+                report(
+                    f"/{member}",
+                    f"{member} {excerpt(text)} says nothing about the workflow; describe what it does",
+                    severity=Severity.WARNING if text.startswith(UNFINISHED) else None,
+                )
         if not _is_user_facing(workflow):
             return
         subject = f"workflow {quoted(workflow.id)}"
@@ -232,7 +240,7 @@ class TooLittleSaid(WorkflowRule):
     @staticmethod
     def _is_placeholder(text: str, member: str, ident: str) -> bool:
         trimmed = js.trim(text)
-        if trimmed.lower() in _PLACEHOLDERS or trimmed == ident:
+        if trimmed.lower() in _PLACEHOLDERS or trimmed == ident or trimmed.startswith(UNFINISHED):
             return True
         # A name may be a single short word, but a description may not.
         return member == "description" and len(trimmed) < _SHORTEST_DESCRIPTION
@@ -447,26 +455,36 @@ def _text() -> str:
     return json.dumps(samples.workflow(), indent=2) + "\n"
 
 
-class ReviewWithoutVerdict(WorkflowRule):
+_OUTCOME = Pattern(
+    r"\b(?:recommendation|sign-?off|pass(?: or |/)fail|go(?: or |/)no-go|request changes"
+    r"|(?:approve|accept) or reject)\b"
+)
+
+
+class ReviewWithoutVerdict(WholeWorkflowRule):
     code = "LC061"
     name = "review-without-verdict"
-    severity = Severity.INFO
+    severity = Severity.WARNING
     origin = "spec"
     summary = "A workflow has the metrics profile of reviews, but no step delivers a verdict."
-    why = "What makes a review one is its verdict: without it there is nothing to count, and no one can act on it."
+    why = (
+        "What makes a review one is its verdict: without it there is nothing to count, and no one can act on it. It is "
+        "info where a prompt asks for an outcome in another word, such as a recommendation."
+    )
     needs = frozenset({"metricsProfile"})
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         if workflow.model.metrics_profile != "review" or "templateCall" in step_members(workflow):
             return
-        if (
-            not any(step.contract == VERDICT for step in workflow.all_steps)
-            and "verdict" not in author_text(workflow).lower()
+        text = "\n".join(step.prompt_text for step in workflow.all_steps).lower()
+        if "verdict" not in author_text(workflow).lower() and not any(
+            step.contract == VERDICT for step in workflow.all_steps
         ):
             report(
                 "/metricsProfile",
                 "the profile 'review' is for workflows that end with a verdict, and no step has one; add a step with "
                 f"the contract {VERDICT}, or choose another profile",
+                severity=Severity.INFO if _OUTCOME.search(text) else None,
             )
 
     def examples(self) -> Iterator[Example]:

@@ -12,7 +12,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.texts import leaves_of
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import ArtifactSource, LoopStep, OutputContract, Step
-from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import LoopRule, WholeWorkflowRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, mentions
 from workrail_lint.systems.workrail.rules.rule_needs import (
     ARTIFACT,
@@ -278,7 +278,7 @@ class LoopSourceLoopIdMismatch(LoopRule):
 _DECIDED_BY: dict[object, str] = {"for": "the count", "forEach": "the list"}
 
 
-class LoopNoExitStep(WorkflowRule):
+class LoopNoExitStep(WholeWorkflowRule):
     code = "LP023"
     name = "loop-no-exit-step"
     severity = Severity.WARNING
@@ -495,7 +495,7 @@ class LoopControlOutsideLoop(WorkflowRule):
         )
 
 
-class LoopStopSkipsNext(LoopRule):
+class LoopStopSkipsNext(WholeWorkflowRule, LoopRule):
     code = "LP047"
     name = "loop-stop-skips-next"
     severity = Severity.WARNING

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.wording import listed, quoted
+from workrail_lint.base.wording import listed, name_list, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.definitions_and_uses import MENTIONED, UNDELIVERED
@@ -16,6 +16,7 @@ from workrail_lint.systems.workrail.model.workflow import LoopStep
 from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.rule_needs import CONTEXT, LOOP, decided_by, variables
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
+from workrail_lint.systems.workrail.rules.verdicts import value_text
 
 
 class LoopDecidesOnce(LoopRule):
@@ -60,7 +61,15 @@ class LoopSourceType(LoopRule):
         if config.type == "forEach" and config.items:
             kinds = {statement.kind for statement in workflow.analysis.statements(config.items)}
             is_stated = NUMBER in kinds and LIST not in kinds
-            if is_stated or (LIST not in kinds and _COUNT_NAME.fullmatch(config.items)):
+            known = workflow.analysis.domain(config.items)
+            if known is not None and known.kind != LIST and kinds.isdisjoint((NUMBER, LIST)):
+                report(
+                    loop.at("loop", "items"),
+                    f"loop {quoted(loop.id)}: {quoted(config.items)} holds a single value "
+                    f"({name_list(map(value_text, known.values))}), and forEach needs a list, so the run stops here; "
+                    "name a list",
+                )
+            elif is_stated or (LIST not in kinds and _COUNT_NAME.fullmatch(config.items)):
                 report(
                     loop.at("loop", "items"),
                     f"loop {quoted(loop.id)}: {quoted(config.items)} "

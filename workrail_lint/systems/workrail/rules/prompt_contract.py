@@ -22,8 +22,8 @@ from workrail_lint.systems.workrail.model.workflow import StandardStep, Step
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule, has_own_output
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
-from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, label, step_members
-from workrail_lint.systems.workrail.rules.pseudo_json import object_at, opening_brace
+from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label, prompts, step_members
+from workrail_lint.systems.workrail.rules.pseudo_json import object_at, object_of_lines, opening_brace
 
 _ASSESSMENT_KIND = "wr.assessment"
 _LONGEST_EXAMPLE = 20_000
@@ -41,8 +41,6 @@ def _packs(catalog: Catalog) -> dict[str, Contract]:
 
 _KIND_MEMBER = ('"kind"', "'kind'", "kind:")
 _KIND_AT = Pattern(r"[\"'`]?\bkind[\"'`]?\s*:\s*[\"'`]?([a-z][\w.]*\w)")
-_MEMBER_LINE = Pattern(r"[ \t>]*(?:[-*•]\s+)?([\"'`]?[A-Za-z_]\w*[\"'`]?\s*:[^\n]*)")
-_MOST_LINES = 30
 _PLACEHOLDER = Pattern(r"[<>|/…\[\]{}]|\.\.\.|\bor\b")
 _OPTIONS = Pattern(r"\s*(?:\|+|/|,?\s*\bor\b)\s*")
 _OPTION = Pattern(r"[A-Za-z][\w-]*")
@@ -121,20 +119,9 @@ class ExampleViolatesContract(WorkflowRule):
                 seen.add(brace)
                 artifact = object_at(text, brace)
             else:
-                artifact = self._from_lines(text, at)
+                artifact = object_of_lines(text, at)
             if artifact is not None and isinstance(artifact.get("kind"), str):
                 yield {**artifact, "kind": artifact["kind"].strip("<>")}
-
-    @staticmethod
-    def _from_lines(text: str, at: int) -> dict[str, Any] | None:
-        """Return the members on the line of a kind and on the lines that follow."""
-        members: list[str] = []
-        for line in text[text.rfind("\n", 0, at) + 1 :].split("\n", _MOST_LINES)[:_MOST_LINES]:
-            match = _MEMBER_LINE.fullmatch(line)
-            if match is None:
-                break
-            members.append(match[1].partition("#")[0].rstrip(" ,"))
-        return object_at("{" + ",\n".join(members) + "\n}", 0) if len(members) > 1 else None
 
     def _fenced_artifacts(self, passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
         """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts.
@@ -217,11 +204,14 @@ class ExampleViolatesContract(WorkflowRule):
                 names = [quoted(name) for name in unknown if not _PLACEHOLDER.search(name)]
                 return f"{place} has no field {listed(names[:3], 'or')}"
             case "enum":
-                return f"`{where}` must be {listed(map(str, expected), 'or')}"
+                return f"`{where}` must be {listed(map(str, expected), 'or')}{_instead_of(violation.value)}"
             case "const":
-                return f"`{where}` must be {json.dumps(expected)}"
+                return f"`{where}` must be {json.dumps(expected)}{_instead_of(violation.value)}"
             case "type":
-                return f"`{where}` must be {'an' if expected[0][0] in 'aio' else 'a'} {expected[0]}"
+                return (
+                    f"`{where}` must be {'an' if expected[0][0] in 'aio' else 'a'} {expected[0]}"
+                    f"{_instead_of(violation.value)}"
+                )
             case "minItems":
                 return f"`{where}` must have at least {counted(expected, 'item')}"
             case "minLength":
@@ -244,6 +234,17 @@ class ExampleViolatesContract(WorkflowRule):
         yield Example(sketching('"go" | "no-go"'), sketching('"approved" | "rejected"'))
 
 
+def _instead_of(value: object) -> str:
+    """Return the value that is wrong, as a part of a sentence; "" for a list or an object."""
+    match value:
+        case str():
+            return f", not {excerpt(value)}"
+        case bool() | int() | float() | None:
+            return f", not {json.dumps(value)}"
+        case _:
+            return ""
+
+
 def _requires(step: Step, pack: Contract) -> bool:
     output = step.output_contract if step.kind == "standard" else None
     return output is not None and output.contract_ref == pack.id and output.required is not False
@@ -252,6 +253,9 @@ def _requires(step: Step, pack: Contract) -> bool:
 # ------------------------------------------------------------------------------------------ fields in prose
 
 _KIND = Search(("wr.",), r"\bwr\.(contracts\.)?([a-z][a-z0-9_]*[a-z0-9])\b(?![.-]\w)")
+# "Decide whether to go on (`continue`) or not (`stop`)."
+_CHOICE = Pattern(r"\(`([a-z][\w-]*)`\)[^.;\n()`]{0,60}\bor\b[^.;\n()`]{0,60}\(`([a-z][\w-]*)`\)")
+_AS_KIND = Pattern(r"\bkind[`'\"*]{0,2}\s*(?:(?:is|of|to|as|:|=)\s*)?[`'\"*]{0,2}$")
 _WITH = Pattern(
     r"[`*\"']{0,2}(?: (?:artifact|object|record))?[`*\"']{0,2}\s*"
     r"(?:with|containing|that (?:has|contains)|which (?:has|contains)|having|including)\s+"
@@ -281,6 +285,8 @@ _VALUES_BEFORE = Pattern(
     r"[`\"'][a-z][\w-]*[`\"'](?:(?:,? or |, | / | \| )[`\"'][a-z][\w-]*[`\"'])*,? (?:as|for) (?:the |its |your )?"
     r"(?:\w+ )?[`\"']?$"
 )
+_REMARK = Pattern(r"[`'\"]? \(([a-z][\w, |/`-]{3,80})\)")  # "`severity` (high, medium, low)"
+_BETWEEN = Pattern(r"[`\s]*[,|/][`\s]*")
 # Only with one of these a number is the value, and not how many there are.
 _SCALE = Pattern(r"\b(?:between|from|0\.\d+|0-1|0-100|percent\w*|score)\b|%")
 
@@ -302,6 +308,12 @@ class ContractProseMismatch(WorkflowRule):
         seen: set[tuple[str, str]] = set()
         for phrase in delivered(workflow).phrases(_KIND, in_code=True):
             pack = self._named_pack(phrase, packs)
+            if pack is not None and phrase.hit.match[1] and _AS_KIND.search(phrase.passage.before(phrase.start)):
+                report(
+                    phrase.pointer,
+                    f"{label(phrase.step)}: {quoted(phrase.words)} is a contract, and its artifacts have the kind "
+                    f"{quoted(pack.artifact_kind)}; write that",
+                )
             if pack is None or pack.mode != "strict" or phrase.is_negated:
                 continue
             for message in self._field_problems(phrase, pack):
@@ -324,17 +336,20 @@ class ContractProseMismatch(WorkflowRule):
             if "enum" in field and name not in workflow.analysis.by_name
         }
         for text in step.prompt_texts:
+            chosen = _CHOICE.findall(text.text) if "(`" in text.text else []
             for name, allowed in enums.items():
-                if name not in text.text:
+                wrong = [value for pair in chosen if sum(map(allowed.__contains__, pair)) == 1 for value in pair]
+                wrong = [value for value in wrong if value not in allowed]
+                if name not in text.text and not wrong:
                     continue
                 passage = delivered(workflow).passage(step, text)
-                wrong = list(dict.fromkeys(self._wrong_values(passage, name, allowed, pack, workflow)))
-                message = (
-                    f"{pack.artifact_kind} does not accept {listed(map(quoted, wrong), 'or')} for `{name}`; it must be "
-                    f"{listed(map(str, allowed), 'or')}"
-                )
+                wrong = list(dict.fromkeys([*wrong, *self._wrong_values(passage, name, allowed, pack, workflow)]))
                 is_reported = any(place == text.pointer and f"for `{name}`" in other for place, other in seen)
                 if wrong and not is_reported:
+                    message = (
+                        f"{pack.artifact_kind} does not accept {listed(map(quoted, wrong), 'or')} for `{name}`; it "
+                        f"must be {listed(map(str, allowed), 'or')}"
+                    )
                     seen.add((text.pointer, message))
                     report(text.pointer, f"{label(step)}: {message}")
 
@@ -373,6 +388,10 @@ class ContractProseMismatch(WorkflowRule):
                     yield bare[1]
             elif text[end : end + 1] == " " and not allowed_values.isdisjoint(values := read_list(text, end + 1)):
                 yield from (value for value in values if value not in allowed)
+            elif (opened := _REMARK.match(text, end)) is not None:
+                values = _BETWEEN.compiled.split(opened[1])
+                if len(values) > 1 and elsewhere.union(allowed).issuperset(values):
+                    yield from (value for value in values if value not in allowed)
 
     @staticmethod
     def _wrong_in_part(text: str, brace: int, name: str, allowed: Collection[str], pack: Contract) -> Iterator[str]:
@@ -574,9 +593,9 @@ class ContractPackMismatch(WorkflowRule):
     @staticmethod
     def _check_unchecked(step: StandardStep, workflow: WorkflowContext, report: Report) -> None:
         """Report an artifact that the prompt asks for and the engine does not check."""
-        packs = _packs(workflow.catalog)
-        if not any(kind in text.text for text in step.prompt_texts if "wr." in text.text for kind in packs):
+        if step not in _naming_kinds(workflow):
             return
+        packs = _packs(workflow.catalog)
         kinds = [kind for kind, is_asked_for in _kinds(step, workflow).items() if is_asked_for]
         # The decisions of loops and assessments have rules of their own.
         kinds = [kind for kind in kinds if kind not in (_ASSESSMENT_KIND, "wr.loop_control")]
@@ -639,6 +658,12 @@ class ArtifactNotRequested(WorkflowRule):
     def _has_refs(step: Step) -> bool:
         """Return whether catalog text is part of the prompt, which may ask for the artifact."""
         return '"refId"' in json.dumps(step.raw.get("promptBlocks", ""))
+
+
+@lru_cache(maxsize=4)
+def _naming_kinds(workflow: WorkflowContext) -> frozenset[Step]:
+    """Return the steps whose prompts may name an artifact kind."""
+    return frozenset(step for step, _ in prompts(workflow).having(_KIND.words))
 
 
 def _required_pack(step: Step, workflow: WorkflowContext) -> Contract | None:

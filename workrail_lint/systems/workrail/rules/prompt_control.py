@@ -235,10 +235,16 @@ _WORDS = {
     word: value
     for value, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
 }
+_NUMBER = rf"(\d{{1,4}}|{'|'.join(_WORDS)})"
+_ROUND = r"(?:full |total |loop |complete )?(?:round|iteration|passe?|cycle)s?"
 _ROUNDS = Search(
-    ("at most", "up to", "no more than", "max"),
-    r"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?)\s+"
-    rf"(\d{{1,4}}|{'|'.join(_WORDS)})\s+(?:full |total |loop )?(round|iteration|passe?|cycle)s?\b",
+    ("at most", "up to", "no more than", "max", " rounds", " iterations"),
+    rf"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?|limited? to)\s+{_NUMBER}\s+{_ROUND}\b"
+    rf"|\b(?:stop|end|finish|give up|quit|ends|stops)\b[^.!?\n\0]{{0,30}} after (?:at most )?{_NUMBER} {_ROUND}\b"
+    # "Improve the draft at most 3 times."
+    rf"|\b(?:repeat|iterate|loop|retry|revise|refine|polish|improve|run|go)\b[^.!?,;:\n\0]{{0,40}}? "
+    rf"(?:at most|up to|no more than|a maximum of) {_NUMBER} times\b",
+    before=48,
 )
 # "5 iterations of the simulation" and "3 passes per file" do not count the rounds of the loop.
 _OF_SOMETHING = Pattern(r"\s+(?:of (?!this loop|the loop|this step)|per |for each |in each |through |over )")
@@ -260,7 +266,7 @@ class ProseRoundsDiffer(LoopRule):
             loop = workflow.loop_of.get(phrase.step.pointer)
             if loop is None or phrase.is_negated or _OF_SOMETHING.match(phrase.passage.low, phrase.end):
                 continue
-            word = phrase.hit.match[1]
+            word = phrase.hit.match[1] or phrase.hit.match[2] or phrase.hit.match[3]
             rounds = _WORDS.get(word) or int(word)
             settings = (loop.loop.max_iterations, number_of_rounds(loop))
             limits = [limit for limit in settings if limit is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workrail_lint.base.files import inside
@@ -14,7 +14,9 @@ from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import ReplaceText
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.analysis.prose import has_any
+from workrail_lint.systems.workrail.model.workflow import Step
+from workrail_lint.systems.workrail.rules.base import WholeWorkflowRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, author_text, label, step_members
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -22,8 +24,9 @@ from workrail_lint.systems.workrail.rules.samples import step, workflow
 # ------------------------------------------------------------------------------------------------- files
 
 _EXTENSIONS = (".md", ".txt", ".csv", ".html", ".json", ".yaml", ".yml", ".log")
-_NAME = r"((?:[\w.-]+/)*[a-z0-9][\w-]*\.(?:md|txt|csv|html|json|ya?ml|log))(?![\w/{<*-]|\.\w)"
-_FILE = Search(_EXTENSIONS, rf"(?<![\w/<>{{}}$*.:-]){_NAME}", before=80)
+# Nothing that a name has before its `/` or `.` is given back: what is no name is left after one try.
+_NAME = r"((?:[\w.-]++/)*+[a-z0-9][\w-]*+\.(?:md|txt|csv|html|json|ya?ml|log))(?![\w/{<*-]|\.\w)"
+_FILE = Search(_EXTENSIONS, rf"(?<![\w/<>{{}}$*.:-]){_NAME}", before=80, unbroken=True)
 _WRITES = Pattern(
     r"\b(?:writ|creat|sav|generat|produc|stor|record|export|emit|draft|append|put|output|captur|document|compil|collect)"
     r"(?:e|es|ed|ing|ten)?\b"
@@ -39,6 +42,11 @@ _INTO = Pattern(
     r"\b(?:join|merge|combine|assemble|turn|convert|translate|copy|move|split|render|pour|put together)\b.{0,80}"
     r"\b(?:into|to|as)\s(?:the |a )?(?:new )?(?:file )?[`'\"]?(?:[\w.-]+/)*$"
 )
+# "Write an announcement based on `draft.md` and `changes.md`".
+_FROM = Pattern(
+    r"\b(?:based on|from|using|against|per|according to|following)\s(?:the |your )?(?:\w+ (?:in|of) )?"
+    r"(?:[`'\"\s,]|and\b)*$"
+)
 _SAME_KIND = {"log": "txt", "yml": "yaml"}
 _MAYBE = Pattern(
     r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where|exists?)\b"
@@ -51,12 +59,35 @@ _USUAL = frozenset(
 
 
 class _FileUse(NamedTuple):
-    """A file name in a prompt."""
+    """A file name in a prompt, or one that a step passes to a routine."""
 
     name: str  # without its folder
-    phrase: Phrase
+    step: Step
     position: int  # of the step
     is_written: bool
+    phrase: Phrase | None = None
+
+
+_LEAST_NAME = 8  # characters, with the extension, that a name needs to be taken for a misspelled one
+
+
+def _arguments(step: Step) -> Iterator[str]:
+    """Yield the file names that a step passes to the routines it calls."""
+    calls: list[Mapping[str, Any]] = []
+    if step.kind == "parallel":
+        calls = [each.args for each in step.parallel_delegations]
+    elif step.kind == "standard" and step.template_call is not None:
+        calls = [step.template_call.args]
+    for call in calls:
+        for value in map(str, call.values()):
+            if value.endswith(_EXTENSIONS) and "{" not in value and " " not in value:
+                yield value
+
+
+def _are_related(a: str, b: str) -> bool:
+    """Return whether two file names have a word in common, or several if they are long."""
+    words = [set(re.findall(r"[a-z]{3,}", name.rpartition(".")[0])) for name in (a, b)]
+    return 2 * len(words[0] & words[1]) >= max(map(len, words))
 
 
 def _times_named(name: str, text: str) -> int:
@@ -65,7 +96,7 @@ def _times_named(name: str, text: str) -> int:
     return len(re.findall(rf"{re.escape(name)}(?<![\w-]{re.escape(name)})", text))
 
 
-class DeliverableNameDiffers(WorkflowRule):
+class DeliverableNameDiffers(WholeWorkflowRule):
     code = "RF060"
     name = "deliverable-name-differs"
     severity = Severity.WARNING
@@ -75,43 +106,68 @@ class DeliverableNameDiffers(WorkflowRule):
     words = (IN_PROMPTS, *_FILE.words)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
-        if not step_members(workflow).isdisjoint(("templateCall", "parallelDelegations")):
-            return  # others may write it
         uses = list(self._uses(workflow))
         written = [use for use in uses if use.is_written]
         if not written:
             return
-        text = author_text(workflow).lower()
+        # A routine may write more files than those whose names it is given.
+        is_open = not step_members(workflow).isdisjoint(("templateCall", "parallelDelegations"))
+        text = ""
         by_name: dict[str, list[_FileUse]] = {}
         for use in uses:
             by_name.setdefault(use.name, []).append(use)
+        self._check_about(by_name, workflow, report)
         for name, own in by_name.items():
             use = own[0]
-            # Where a text names the file in another way, it may say there that it is written.
-            if any(each.is_written for each in own) or _times_named(name, text) != len(own):
+            if any(each.is_written for each in own):
                 continue
-            if not self._is_read(use) or self._is_there(use, workflow):
+            text = text or author_text(workflow).lower()
+            # Where a text names the file in another way, it may say there that it is written.
+            if _times_named(name, text) != len(own):
+                continue
+            if use.phrase is None or not self._is_read(use.name, use.phrase) or self._is_there(use, workflow):
                 continue
             if meant := self._misspelled(use, written):
                 report(
                     use.phrase.pointer,
-                    f"{label(use.phrase.step)}: no step writes {quoted(use.name)}; did you mean {quoted(meant)}?",
+                    f"{label(use.step)}: no step writes {quoted(use.name)}; did you mean {quoted(meant)}?",
                 )
                 continue
             unused = [
                 other
                 for other in written
-                if other.position < use.position
+                # What a step passes on may be read by its own synthesis.
+                if other.position < use.position + (other.phrase is None)
                 and self._kind(other.name) == self._kind(use.name)
+                and (not is_open or _are_related(other.name, use.name))
                 and not any(later.name == other.name and later.position > other.position for later in uses)
             ]
             if unused:
                 other = unused[-1]
+                verb = "writes" if other.phrase is not None else "passes on"
                 report(
                     use.phrase.pointer,
-                    f"{label(use.phrase.step)}: no step writes {quoted(use.name)}; {label(other.phrase.step)} writes "
+                    f"{label(use.step)}: no step writes {quoted(use.name)}; {label(other.step)} {verb} "
                     f"{quoted(other.name)}, which no later step uses. Use one name",
                 )
+
+    @staticmethod
+    def _check_about(by_name: dict[str, list[_FileUse]], workflow: WorkflowContext, report: Report) -> None:
+        """Report a file that `about` names nearly as the steps do."""
+        for text in workflow.top_texts:
+            low = text.text.lower() if text.field in ("about", "description") else ""
+            if not has_any(low, _EXTENSIONS):
+                continue
+            names = {match[1].rpartition("/")[2] for match in _FILE.pattern.compiled.finditer(low)}
+            for name in sorted(names - by_name.keys()):
+                digits = re.sub(r"\D", "", name)
+                same_digits = [other for other in by_name if re.sub(r"\D", "", other) == digits]
+                meant = nearest(name, [other for other in same_digits if other not in names], 2)
+                if meant is not None and len(name) > _LEAST_NAME and name not in _USUAL:
+                    report(
+                        text.pointer,
+                        f"`{text.field}` names {quoted(name)}, and no step does; did you mean {quoted(meant)}?",
+                    )
 
     @staticmethod
     def _kind(name: str) -> str:
@@ -121,10 +177,11 @@ class DeliverableNameDiffers(WorkflowRule):
     @staticmethod
     def _misspelled(use: _FileUse, written: list[_FileUse]) -> str | None:
         """Return the file of an earlier step whose name is nearly the same; names that differ in a digit are two."""
-        stem, _, extension = use.name.rpartition(".")
+        extension = use.name.rpartition(".")[2]
         earlier = [other.name for other in written if other.position < use.position]
         same_kind = [name for name in earlier if re.sub(r"\D", "", name) == re.sub(r"\D", "", use.name)]
-        return nearest(use.name, [name for name in same_kind if name.endswith(extension)], 2) if len(stem) > 4 else None
+        same_kind = [name for name in same_kind if name.endswith(extension)]
+        return nearest(use.name, same_kind, 2) if len(use.name) > _LEAST_NAME else None
 
     @staticmethod
     def _uses(workflow: WorkflowContext) -> Iterator[_FileUse]:
@@ -133,22 +190,34 @@ class DeliverableNameDiffers(WorkflowRule):
             (phrase.hit.match[1].rpartition("/")[2], phrase)
             for phrase in delivered(workflow).phrases(_FILE, in_code=True)
         ]
-        if len({name for name, _ in named}) < 2:
+        passed = [
+            _FileUse(value.lower().rpartition("/")[2], each, order[each.pointer], True)
+            for each in workflow.all_steps
+            for value in _arguments(each)
+        ]
+        if len({name for name, _ in named} | {use.name for use in passed}) < 2:
             return  # what is read is what is written
+        yield from passed
         for name, phrase in named:
             first, _ = phrase.passage.sentence(phrase.start)
-            low = phrase.passage.low
-            is_written = any(each.search(low, first, phrase.start) is not None for each in (_WRITES, _INTO))
-            yield _FileUse(name, phrase, order[phrase.step.pointer], is_written)
+            # "Read `draft.md` and …" drafts nothing.
+            before = _FILE.pattern.compiled.sub("", phrase.passage.low[first : phrase.start])
+            is_source = _FROM.search(before) is not None
+            is_written = not is_source and any(each.search(before) is not None for each in (_WRITES, _INTO))
+            yield _FileUse(name, phrase.step, order[phrase.step.pointer], is_written, phrase)
 
     @staticmethod
-    def _is_read(use: _FileUse) -> bool:
-        phrase = use.phrase
-        if use.name in _USUAL or phrase.is_negated or _MAYBE.search(phrase.sentence):
+    def _is_read(name: str, phrase: Phrase) -> bool:
+        if name in _USUAL or phrase.is_negated or _MAYBE.search(phrase.sentence):
             return False
         if _NAMING.match(phrase.passage.low, phrase.end) is not None:
             return True
-        return _READS.search(phrase.passage.before(phrase.start)) is not None
+        before = phrase.passage.before(phrase.start)
+        if before.strip(" `'\"*") in ("", "and"):  # one of several: "Read a.md, b.md and c.md"
+            first, _ = phrase.passage.sentence(phrase.start)
+            before = phrase.passage.low[first : phrase.start]
+            before = before if _FILE.pattern.compiled.search(before) else ""
+        return _READS.search(before) is not None
 
     @staticmethod
     def _is_there(use: _FileUse, workflow: WorkflowContext) -> bool:
@@ -157,7 +226,7 @@ class DeliverableNameDiffers(WorkflowRule):
             return True
         if workflow.workspace is None:
             return False
-        place = inside(workflow.workspace, use.phrase.group(1))
+        place = inside(workflow.workspace, use.phrase.group(1) if use.phrase is not None else use.name)
         return place is None or os.path.lexists(workflow.consult(place))
 
     def examples(self) -> Iterable[Example]:

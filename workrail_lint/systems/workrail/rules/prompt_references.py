@@ -44,7 +44,7 @@ class NumberedStep:
 @lru_cache(maxsize=4)
 def numbered_steps(workflow: WorkflowContext) -> tuple[NumberedStep, ...]:
     steps: list[NumberedStep] = []
-    for step in workflow.all_steps:
+    for step in workflow.whole.all_steps:
         title = plain_title(step.title)
         for text in (step.title.lower(), step.id.lower()):
             steps += [NumberedStep(match[1], match[2], title) for match in _NUMBERED.finditer(text)]
@@ -84,9 +84,9 @@ def own_numbers(step: Step, kind: str) -> frozenset[str]:
 
 _STEP_ID = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
 _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_ID})\1")
-_STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
+_STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70, unbroken=True)
 # Without marks: "the collect-facts step". Most such words are no ids.
-_STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]+(?:-[a-z0-9]+)+) step\b", before=70)
+_STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]++(?:-[a-z0-9]++)++) step\b", before=70, unbroken=True)
 # "the notes of collect-facts", "see phase-1-look", "step collect-facts". Their words are frequent, so each pattern
 # begins with its word and looks back.
 _BARE_ID = r"`?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)"
@@ -102,6 +102,8 @@ _STEPS_OF = (
     Search((" of ", " from ", " in "), rf"{_after(_RESULTS)} \w+ {_BARE_ID}"),
     Search((" phase-", " `phase-"), f"{_after('from of in see by')} {_BARE_ID}"),
     Search(("step ",), rf"(?<!\w)step {_BARE_ID}"),
+    # Whatever comes before it, a name of that form is an id.
+    Search(("`phase-", "`step-", "`stage-"), r"`((?:phase|step|stage)-\d+[a-z]?(?:-[a-z0-9]+)+)`"),
 )
 # "Use the verdict from the next step."
 _LATER = Search(
@@ -121,8 +123,28 @@ _WORKFLOWS = ("workflow", "process")
 # "a workflow of seven steps", "this 5-step workflow".
 _COUNT_OF_STEPS = Pattern(
     rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:steps|phases)\b"
-    rf"|\b(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})[- ](?:step|phase) (?:workflow|process)\b",
+    rf"|\b(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})[- ](?:step|phase) (?:workflow|process)\b"
+    # "Has 5 short steps", "It takes only two steps".
+    rf"|(?:^|[.!?]\s+|\bit |\bthis |\bworkflow )(?:has|takes|needs|consists of) (?:only |just |exactly )?"
+    rf"(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:\w+ )?steps\b",
 )
+_AROUND_STEPS = 64
+
+
+def _count_of_steps(low: str) -> re.Match[str] | None:
+    """Return the first number of steps in a text, which is read only around "step" and "phase"."""
+    matches: list[re.Match[str]] = []
+    for word in ("step", "phase"):
+        at = low.find(word)
+        while at >= 0:
+            match = _COUNT_OF_STEPS.search(low, max(0, at - _AROUND_STEPS), at + _AROUND_STEPS)
+            if match is not None:
+                matches.append(match)
+                break
+            at = low.find(word, at + 1)
+    return min(matches, key=lambda match: match.start(), default=None)
+
+
 _SMALL_WORDS = frozenset(
     ("a", "an", "the", "of", "and", "or", "for", "to", "in", "on", "with", "by", "from", "your", "its", "each", "all")
 )
@@ -174,24 +196,33 @@ class StepReferenceUnknown(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
         for phrase, name, message in self._unknown_steps(workflow):
-            if (phrase.pointer, name) not in seen and not phrase.is_negated:
+            is_id = name.startswith(("phase-", "step-", "stage-"))  # named for what is not to be done again, too
+            if (phrase.pointer, name) not in seen and (is_id or not phrase.is_negated):
                 seen.add((phrase.pointer, name))
                 report(phrase.pointer, f"{label(phrase.step)}: {message}")
         for text in workflow.top_texts:
             if text.field in ("about", "description") and any(kind in text.text.lower() for kind in _KINDS):
-                count = _COUNT_OF_STEPS.search(text.text.lower()) if has_any(text.text, _WORKFLOWS) else None
+                count = _count_of_steps(text.text.lower()) if has_any(text.text, _WORKFLOWS) else None
                 if count is not None and not self._has_so_many(count, workflow):
                     report(
                         text.pointer,
-                        f"{excerpt(count[0])} is the wrong number: the workflow has {len(workflow.steps)}",
+                        f"{excerpt(count[0].lstrip('.!? '))} is the wrong number: the workflow has "
+                        f"{len(workflow.steps)}",
                     )
                 for message in self._wrong_numbers(text.text, workflow):
                     report(text.pointer, message)
+                low = text.text.lower()
+                for match in _TITLED.pattern.finditer(low) if has_any(low, _TITLED.words) else ():
+                    before = text.text[: match.start()]
+                    title_message = self._judge_title(match, before, text.text[match.start() : match.end()], workflow)
+                    if title_message is not None:
+                        report(text.pointer, title_message)
 
     @staticmethod
     def _has_so_many(count: re.Match[str], workflow: WorkflowContext) -> bool:
         """Return whether the workflow has as many steps, counted in one of the usual ways."""
-        number = _NUMBER_WORDS.get((count[1] or count[2]).lower()) or int(count[1] or count[2])
+        written = count[1] or count[2] or count[3]
+        number = _NUMBER_WORDS.get(written.lower()) or int(written)
         numbers = {base_number(step.number) for step in numbered_steps(workflow)}
         return number in {len(workflow.steps), len(workflow.all_steps), len(numbers), len(numbers) - 1}
 
@@ -243,10 +274,11 @@ class StepReferenceUnknown(WorkflowRule):
                 if is_ours and (message := self._judge_id(ident, phrase, True, workflow)) is not None:
                     yield phrase, ident, message
         for kind, search in _PARTS.items():
-            if texts.has(*search.words):
+            if texts.has(*search.words) and not workflow.lacks_steps:  # whose titles may have the numbers
                 yield from self._unknown_parts(kind, search, workflow)
         for phrase in texts.phrases(_TITLED):
-            message = self._judge_title(phrase, workflow)
+            before = phrase.passage.original(max(0, phrase.start - 80), phrase.start)
+            message = self._judge_title(phrase.hit.match, before, phrase.words, workflow)
             if message:
                 yield phrase, phrase.words, message
 
@@ -296,6 +328,8 @@ class StepReferenceUnknown(WorkflowRule):
 
     def _unknown_parts(self, kind: str, search: Search, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
         known = numbered_parts(workflow, kind)
+        if not known and kind == "step":
+            yield from self._beyond_last(search, workflow)
         if len({base_number(number) for number in known}) < 2:
             return  # a single numbered title is not a numbering
         for phrase in delivered(workflow).phrases(search, wanted=lambda match: match[2] not in known):
@@ -319,6 +353,22 @@ class StepReferenceUnknown(WorkflowRule):
             )
 
     @staticmethod
+    def _beyond_last(search: Search, workflow: WorkflowContext) -> Iterator[tuple[Phrase, str, str]]:
+        """Yield references by number to a step that neither the workflow nor any list of its prompts can have."""
+        count = len(workflow.all_steps)
+        for phrase in delivered(workflow).phrases(search, wanted=lambda match: int(base_number(match[2])) > count + 1):
+            number = phrase.hit.match[2]
+            before = phrase.passage.low[max(0, phrase.start - 30) : phrase.start].split("\n")[-1]
+            words = before.split()
+            if not words or words[-1] not in _BEFORE_PHASE or _OWN_STEPS.search(before):
+                continue
+            if any(
+                int(base_number(number)) <= int(own) for step in workflow.all_steps for own in own_numbers(step, "step")
+            ):
+                continue
+            yield phrase, f"step {number}", f"there is no step {number}; the workflow has {counted(count, 'step')}"
+
+    @staticmethod
     def _last(numbers: Iterable[str]) -> int:
         return max(int(base_number(number)) for number in numbers)
 
@@ -329,20 +379,18 @@ class StepReferenceUnknown(WorkflowRule):
         return listed(first) if more <= 0 else f"{', '.join(first)} and {more} more"
 
     @staticmethod
-    def _judge_title(phrase: Phrase, workflow: WorkflowContext) -> str | None:
+    def _judge_title(match: re.Match[str], before: str, words: str, workflow: WorkflowContext) -> str | None:
         """Return whether "Title (Step n)" gives a title and the number of another step."""
-        kind, number = phrase.hit.match.groups()
-        before = phrase.passage.low[max(0, phrase.start - 80) : phrase.start].rstrip()
-        right = {
-            step.number
-            for step in numbered_steps(workflow)
-            if step.kind == kind and len(step.title) > 3 and before.endswith(step.title)
-        }
+        kind, number = match.groups()
+        before = before.rstrip()
+        low = before.lower()
+        steps = [step for step in numbered_steps(workflow) if len(step.title) > 3 and low.endswith(step.title)]
+        right = {step.number for step in steps if step.kind == kind}
         if not right or number in right:
             return None
-        return (
-            f"{excerpt(phrase.words)} is the wrong number: that title is {kind.title()} {listed(sorted(right), 'or')}"
-        )
+        title = before[-max(len(step.title) for step in steps) :]
+        named = f"{kind.title()} {listed(sorted(right), 'or')}"
+        return f"{excerpt(f'{title} {words}')} is the wrong number: that title is {named}"
 
     def examples(self) -> Iterable[Example]:
         def using(ident: str) -> dict[str, Any]:
@@ -421,7 +469,9 @@ _INVENTED = Search(
     ("_workflow", "_step", "_session", "_checkpoint", "workrail_", "workflow_"),
     r"\b(?:call|calling|invoke|invoking|use|using|run|running|trigger|via|through) (?:the )?(?:tool )?[`'\"]?"
     r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|mark|"
-    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?(?:_(?:done|complete|completed|finished))?)\b(?!\.)",
+    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?(?:_(?:done|complete|completed|finished))?)\b(?!\.)"
+    # Another name for the same, where it is called a tool.
+    r"|\b((?:[a-z]+_)+(?:workflow|step|checkpoint)s?(?:_[a-z]+)*)[`'\"]? tool\b",
     before=48,
 )
 _TOOLS = frozenset(
@@ -465,7 +515,7 @@ class ToolUnavailable(WorkflowRule):
             if not phrase.is_negated:
                 by_tool.setdefault(tool, []).append(phrase)
         for phrase in delivered(workflow).phrases(_INVENTED, in_code=True):
-            tool = phrase.hit.match[1]
+            tool = phrase.hit.match[1] or phrase.hit.match[2]
             if tool not in _TOOLS and tool not in workflow.analysis.by_name and not phrase.is_negated:
                 by_tool.setdefault(tool, []).append(phrase)
         for tool, phrases in by_tool.items():

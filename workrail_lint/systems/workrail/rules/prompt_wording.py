@@ -65,11 +65,7 @@ _HEDGE = Search(
         "you might",
         "feel free",
         "if you feel",
-        "if you have time",
-        "might be worth",
-        "whatever ",
-        "would be ",
-        "would probably be",
+        *("if you have time", "might be worth", "whatever ", "would be ", "would probably be"),
     ),
     r"\b(?:maybe|perhaps) (?:you|try|also|consider|run|use|check|look|do|add|write|have|start|it (?:is|would|might))\b"
     r"|(?<![a-z,;)] )\b(?:maybe|perhaps) (?:put|make|read|find|ask|set|create|list|include|mention|send|post|test"
@@ -81,8 +77,8 @@ _HEDGE = Search(
     r"|\bit might be worth (?:\w+ing)\b",
 )
 _IF_POSSIBLE = Search(
-    (" if possible", " if you can", " if time permits"),
-    r"\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b",
+    (" if possible", " if you can", " if time permits", "if possible, try"),
+    r"\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b|\bif possible, try to \w+",
     before=96,
 )
 
@@ -245,6 +241,8 @@ _SHARED = Search(
         "our discussion",
         "remember",
         "no need to ",
+        " knows ",
+        "has the context",
         "has seen",
         "have seen",
         "we discussed",
@@ -252,7 +250,8 @@ _SHARED = Search(
     rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
     r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation"
     r"|discussion|chat)"
-    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background)\b"
+    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background"
+    r"|what (?:happened|was (?:said|done|decided)) (?:so far|before|earlier))\b"
     rf"|\b{_HELPER} (?:has|have) (?:already )?(?:seen|read|heard|followed) (?:the|our|this|everything|all)\b"
     rf"|\b{_HELPER}\b[^.\n\0]{{0,60}}? (?:using|from|with|based on) what we (?:\w+ )?"
     r"(?:discussed|said|agreed|decided)\b"
@@ -399,7 +398,8 @@ class ClarificationHeavy(WorkflowRule):
 
 _PERSON = (
     r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|engineer"
-    r"|developer|administrator|author|sponsor|host|guest|editor|investigator|teacher|boss|me)"
+    r"|developer|administrator|author|sponsor|host|guest|editor|investigator|teacher|boss|me|marketing|legal|security"
+    r"|management|compliance|finance)"
 )
 _APPROVAL = Search(
     ("approv", "sign-off", "signoff", "sign off", "signed off", " agreed", " confirmed"),
@@ -410,7 +410,7 @@ _APPROVAL = Search(
     rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?(?:\w+ )?{_PERSON} "
     r"(?:has |have |explicitly ){0,2}"
     r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b"
-    rf"|\b(?:only|not) (?:\w+ ){{1,4}}?(?:once|after|when|until) "
+    rf"|\b(?:only|not) (?:\w+ ){{0,4}}?(?:once|after|when|until) "
     rf"(?:they|he|she|you|(?:the |an? |your )?(?:\w+ )?{_PERSON}) "
     r"(?:has|have)? ?(?:given (?:\w+ )?(?:approval|consent)|approve[sd]?|confirm(?:s|ed)?|agree[sd]?|signed off)\b",
     before=110,
@@ -428,7 +428,8 @@ _PERMISSION = Search(
     rf"(?:from|by|of) (?:the |an? |your )?{_PERSON}\b"
     rf"|\b(?:ask|wait for) (?:the |your )?{_PERSON} to confirm\b"
     rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?{_PERSON} "
-    r"(?:has |have |explicitly ){0,2}(?:confirms?|confirmed|agrees?|agreed|consents?)\b",
+    r"(?:has |have |explicitly ){0,2}(?:confirms?|confirmed|agrees?|agreed|consents?)\b"
+    rf"|\bwait(?:ing)? for (?:(?:the|their|your|his|her|an?|explicit|\w+(?:'s|’s)) ){{1,2}}{_CONSENT}\b",
     before=70,
 )
 
@@ -442,6 +443,18 @@ _BLOCKED = Search(
     rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|signe?d? off)"
     rf"| without (?:(?:the|explicit|written|prior) )*(?:{_PERSON}(?:'s|’s)? )?{_CONSENT}\b)",
     before=140,
+    also=("not ", "n't ", "never "),
+)
+
+
+# In a step that is called a gate, asking is enough.
+_ASKED = Search(
+    ("ask the ", "ask your ", "ask me "),
+    rf"\bask (?:(?:the |your ){_PERSON}|me) (?:to (?:choose|decide|approve|accept|confirm|pick)|whether|if|for)\b",
+)
+_GATE_TITLE = Pattern(
+    r"\b(?:(?:approval|sign-?off|confirmation|human|user)(?: review)? (?:gate|checkpoint)"
+    r"|(?:final|user|human) (?:approval|sign-?off|confirmation))\b"
 )
 
 
@@ -456,7 +469,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words)
+    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words, *_ASKED.words)
     bad = {"prompt": "Write the release notes. Pause until the user approves them."}
     good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
 
@@ -466,6 +479,8 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         phrases = [phrase for search in (_APPROVAL, _PERMISSION) for phrase in texts.phrases(search)]
         phrases = [phrase for phrase in phrases if not phrase.is_negated]
         phrases += texts.phrases(_BLOCKED)
+        if texts.has(*_ASKED.words) and any(_GATE_TITLE.search(step.title.lower()) for step in workflow.all_steps):
+            phrases += [each for each in texts.phrases(_ASKED) if _GATE_TITLE.search(each.step.title.lower())]
         for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
             if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
@@ -517,13 +532,21 @@ _NOTE = Search(
 )
 # What a chat wrote around the prompt when it was copied.
 _CHAT = Search(
-    ("sure", "certainly", "here is the ", "here's the ", "as an ai", "i hope this", "let me know if"),
+    (
+        *("sure", "certainly", "here is the ", "here's the ", "as an ai", "i hope this", "let me know if"),
+        "rest of the ",
+    ),
     r"(?<![^\n\0])(?:sure|certainly|of course|absolutely)[!,.] here(?: is|'s|’s|\b)"
     r"|(?<![^\n\0])here(?: is|'s|’s) (?:the|your|a|an) (?:\w+ )?(?:updated|revised|improved|rewritten|corrected|final)?"
     r" ?(?:prompt|workflow|step)\b[^\n\0]{0,40}:"
     r"|\bas an ai(?: language)? (?:model|assistant)\b|(?<![^\n\0])i hope this helps\b"
     r"|\blet me know if you(?:'d| would)? (?:like|want|need) (?:me to|any|further|more)\b[^\n\0]{0,40}"
-    r"\b(?:changes|adjust|tweak|modif)",
+    r"\b(?:changes|adjust|tweak|modif)"
+    # What a chat leaves out when it shows an edit.
+    r"|(?:\.\.\.|…|[\[(/*])\s?(?:the )?rest of (?:the )?(?:existing )?"
+    r"(?:prompt|steps?|text|instructions|workflow|content)\b[^.\n\0]{0,40}?"
+    r"\b(?:unchanged|the same|as before|omitted|here)\b",
+    before=8,
 )
 # A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(

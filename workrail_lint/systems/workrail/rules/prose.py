@@ -29,10 +29,10 @@ _SHOWN = 60
 _SENTENCE = 400
 _AFTER = 96
 # Parts of several words each. A part is searched for once, and the words are looked for only near it.
-_PARTS = ("tep", "off", "mini", "wr.")
+_PARTS = ("tep", "off", "mini", "wr.", "phase", "s:", "note", "already", "discuss", "might", "seen")
 _NEAR = 24
 # Characters that many texts do not have. They are found, or not, many times as fast as a word.
-_MARKS = "{<[`\"_/'(:-"
+_MARKS = "|~$%=>?{<[`\"_/'(:-"
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 # Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
@@ -45,15 +45,27 @@ _Owned: TypeAlias = "tuple[Step | None, Group]"
 class Search:
     """A lower-case pattern, and words one of which is in everything it matches.
 
-    `before` says how far before its word a match may begin; most begin with the word.
+    `before` says how far before its word a match may begin; most begin with the word. What is known of one that begins
+    earlier is cheaper to look at than to try the pattern: it has one of `also`, and if it is `unbroken`, no blank or
+    line break before the word.
     """
 
-    __slots__ = ("before", "pattern", "words")
+    __slots__ = ("also", "before", "pattern", "unbroken", "words")
 
-    def __init__(self, words: tuple[str, ...], pattern: str, before: int = 0) -> None:
+    def __init__(
+        self,
+        words: tuple[str, ...],
+        pattern: str,
+        before: int = 0,
+        *,
+        also: tuple[str, ...] = (),
+        unbroken: bool = False,
+    ) -> None:
         self.words = words
         self.pattern = Pattern(pattern)
         self.before = before
+        self.also = also
+        self.unbroken = unbroken
 
 
 class Hit:
@@ -126,6 +138,8 @@ class TextIndex:
         mark, part = _signs_of(word)
         may_occur = mark in self.low and (not part or word in self._near(part))
         first = self._first[word] = self.low.find(word, 0, self._end) if may_occur else -1
+        if first < 0:
+            self._places[word] = []
         return first
 
     def _near(self, part: str) -> str:
@@ -222,8 +236,11 @@ class Prompts:
         if not search.before:
             return search.pattern.match(low, place)
         start = max(0, place - search.before)
-        start = max(start, low.rfind("\0", start, place) + 1)
+        breaks = "\0\n " if search.unbroken else "\0"
+        start = max(start, *[low.rfind(mark, start, place) + 1 for mark in breaks])
         end = place + _AFTER
+        if search.also and all(low.find(word, start, end) < 0 for word in search.also):
+            return None
         for match in search.pattern.finditer(low, start, end):
             # A match that ends with the searched stretch may have been cut off.
             if match.end() > place and (match.end() < end or end >= self._last_end()):
@@ -260,9 +277,8 @@ class Prompts:
 
 def sentences(text: str, at_least: int) -> list[str]:
     """Return the sentences of some length. A line break ends one too, as lists need no full stop."""
-    for end in ("! ", "? ", "\n"):
-        if end[0] in text:
-            text = text.replace(end, ". ")
+    lines = [line for line in text.split("\n") if len(line) >= at_least]
+    text = ". ".join(lines).replace("! ", ". ").replace("? ", ". ")
     return [piece.strip(" .!?") for piece in text.split(". ") if len(piece) >= at_least]
 
 

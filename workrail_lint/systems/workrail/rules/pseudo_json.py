@@ -21,6 +21,8 @@ _REST = Pattern(r"\.{3}|…")
 _BARE = Pattern(r"<[^>\n]*>|[^,|\n{}\[\]\"`]+")
 _BLANK = Pattern(r"(?:\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
 _OR = Pattern(r"\s*(?:\|{1,2}|/(?!/)|or\b)\s*")
+_MEMBER_LINE = Pattern(r"[ \t>]*(?:[-*•]\s+)?([\"'`]?[A-Za-z_]\w*[\"'`]?\s*:[^\n]*)")
+_MOST_LINES = 30
 _LITERALS = {"true": True, "false": False, "null": None}
 
 
@@ -131,3 +133,14 @@ def opening_brace(text: str, position: int) -> int:
                 return at
             depth -= 1
     return -1
+
+
+def object_of_lines(text: str, at: int) -> dict[str, Any] | None:
+    """Return the members on the line of a position and on the lines that follow, if there are several."""
+    members: list[str] = []
+    for line in text[text.rfind("\n", 0, at) + 1 :].split("\n", _MOST_LINES)[:_MOST_LINES]:
+        match = _MEMBER_LINE.fullmatch(line)
+        if match is None:
+            break
+        members.append(match[1].partition("#")[0].rstrip(" ,"))
+    return object_at("{" + ",\n".join(members) + "\n}", 0) if len(members) > 1 else None

@@ -24,7 +24,7 @@ from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.tokens import TOKEN
 from workrail_lint.systems.workrail.model.nodes import BINDING_PREFIX
 from workrail_lint.systems.workrail.model.workflow import FunctionDefinition, WorkflowReference
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WholeWorkflowRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import author_text
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
@@ -322,7 +322,7 @@ _ALMOST_TOKEN = Pattern(rf"\{{\{{[{js.WHITESPACE_CLASS}]*wr\.bindings\.([^{js.WH
 _FEW = 20  # tokens with an unknown slot; among more, none is suggested
 
 
-class AssessmentUnused(WorkflowRule):
+class AssessmentUnused(WholeWorkflowRule):
     code = "RF012"
     name = "assessment-unused"
     severity = Severity.WARNING
@@ -334,7 +334,8 @@ class AssessmentUnused(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         used = {ref for user in workflow.all_steps if user.kind == "standard" for ref in user.assessment_refs}
         # One that a misspelled reference means is used.
-        used |= {finding.suggestion or "" for finding in workflow.earlier if finding.name == "assessment-ref-unknown"}
+        unknown = [finding for finding in workflow.earlier if finding.name == "assessment-ref-unknown"]
+        used |= {finding.suggestion or "" for finding in unknown}
         for assessment in workflow.model.assessments:
             if "id" in assessment and assessment.id not in used:
                 report(
@@ -355,7 +356,7 @@ class AssessmentUnused(WorkflowRule):
         )
 
 
-class FunctionUnused(WorkflowRule):
+class FunctionUnused(WholeWorkflowRule):
     code = "RF013"
     name = "function-unused"
     severity = Severity.INFO

@@ -6,16 +6,19 @@ comparison of sets, and each fact is computed once for all rules that need it. T
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Fix, unsafe
 from workrail_lint.systems.workrail.analysis.logic import exclusive, implies
 from workrail_lint.systems.workrail.compat.normalize import CONDITION_REF
@@ -24,7 +27,6 @@ from workrail_lint.systems.workrail.condition_logic import COMPARISONS, is_struc
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
 from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep, OutputContract, Step
 from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE, WorkflowContext
-from workrail_lint.systems.workrail.rules.characters import kinds_in
 from workrail_lint.systems.workrail.rules.prose import TextIndex, has_braces, sentences, text_index
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 
@@ -74,6 +76,8 @@ _HOLDERS = frozenset(("runCondition", "requireConfirmation", "promptFragments", 
 _TAKEN_IN = frozenset(("templateCall", "features", "extensionPoints", REFS))
 # No placeholder for a name or a description is longer.
 _TERSE = 12
+# How a description begins that the author meant to replace.
+UNFINISHED = ("TODO", "TBD", "FIXME", "Describe what this workflow", "Describe the workflow", "Your description")
 
 _UNSAFE = Pattern(r"[^a-z0-9_-]")
 
@@ -124,7 +128,9 @@ def _about_names(workflow: WorkflowContext) -> Iterator[str]:
     if any(char in top.name for char in "(•·|"):
         yield DECORATED_NAME
     for member, text in (("name", top.name), ("description", top.description)):
-        if member in top and (len(trimmed := js.trim(text)) < _TERSE or trimmed == ident):
+        if member in top and (
+            len(trimmed := js.trim(text)) < _TERSE or trimmed == ident or trimmed.startswith(UNFINISHED)
+        ):
             yield TERSE
     ids = set(_ids(workflow))
     if len(set(map(folded, ids))) < len(ids):
@@ -228,11 +234,14 @@ def long_tokens(workflow: WorkflowContext) -> set[bytes]:
     return {token for token, letters in zip(tokens, rare, strict=False) if len(letters) >= LEAST_RARE}
 
 
-class ConditionFacts(NamedTuple):
+class ConditionFacts(Record):
     """Conditions in document order, nested ones included."""
 
-    unusual: list[Condition]  # those whose form may be wrong
-    by_variable: dict[str, list[Condition]]  # the comparisons, by the variable they test
+    __slots__ = ("by_variable", "unusual")
+
+    def __init__(self, unusual: list[Condition], by_variable: dict[str, list[Condition]]) -> None:
+        self.unusual = unusual  # those whose form may be wrong
+        self.by_variable = by_variable  # the comparisons, by the variable they test
 
 
 @lru_cache(maxsize=1)
@@ -410,3 +419,63 @@ def move_inline(loop: LoopStep, workflow: WorkflowContext) -> Fix | None:
         Replace(loop.at("body"), [named[0].raw]),
         Remove(named[0].pointer),
     )
+
+
+# ---------------------------------------------------------------------------------------------- unusual characters
+
+BIDI, INVISIBLE, SURROGATE, TAG = "<bidi control>", "<invisible character>", "<surrogate>", "<tag character>"
+CONTROL, LETTER, OTHER = "<control character>", "<letter beyond ASCII>", "<character beyond ASCII>"
+KINDS = frozenset((BIDI, INVISIBLE, SURROGATE, TAG, CONTROL, LETTER, OTHER))
+
+BIDI_CHARACTERS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+INVISIBLE_CHARACTERS = "\u00ad\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff"
+# The most common ones in prose, none of which is a part of a name.
+_TYPOGRAPHY = "–—‘’“”…•→←↔≤≥≠×✓✅❌⚠️─│├└"
+_ESCAPES = Pattern(r"\\(?:u([0-9a-fA-F]{4})|[bf])")
+# Two escapes that spell one character, as for emoji; after a backslash the first may not be an escape.
+_PAIRS = Pattern(r"\\u(?<!\\\\u)([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_ASCII = bytes(range(128))
+
+
+def kinds_in(source: SourceText) -> frozenset[str]:
+    """Return the kinds of unusual characters that the strings of a JSON text may contain."""
+    text = source.text
+    kinds: set[str] = set()
+    if not text.isascii():
+        # Deleting everything else is fast and leaves little to check.
+        rare = source.data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+        kinds.update(_kind(ord(char)) for char in set(rare))
+    escapes = set(_ESCAPES.findall(text))
+    if any("d800" <= code.lower() <= "dfff" for code in escapes):
+        pairs = set(_PAIRS.compiled.findall(text))
+        kinds.update(_kind((int(high, 16) - 0xD800 << 10) + int(low, 16) + 0x2400) for high, low in pairs)
+        escapes = set(_ESCAPES.findall(_PAIRS.sub(" ", text)))
+    kinds.update(_kind(int(code, 16)) if code else CONTROL for code in escapes)
+    if "\x7f" in text:
+        kinds.add(CONTROL)
+    if SURROGATE in kinds:
+        kinds.add(TAG)  # which two escapes may spell
+    return frozenset(kinds)
+
+
+def _kind(code: int) -> str:
+    char = chr(code)
+    if char in _TYPOGRAPHY:
+        return OTHER
+    if char in BIDI_CHARACTERS:
+        return BIDI
+    if char in INVISIBLE_CHARACTERS:
+        return INVISIBLE
+    if 0xD800 <= code <= 0xDFFF:
+        return SURROGATE
+    if 0xE0000 <= code <= 0xE007F:
+        return TAG
+    if code < 0x20 or 0x7F <= code <= 0x9F:
+        return CONTROL
+    return LETTER if code > 0x7F and _is_in_names(char) else OTHER
+
+
+def _is_in_names(char: str) -> bool:
+    """Return whether it is a letter, digit or mark, as opposed to dashes, quotes and symbols of prose."""
+    is_variation_selector = "\ufe00" <= char <= "\ufe0f"  # a mark too, but of emoji
+    return unicodedata.category(char)[0] in "LNM" and not is_variation_selector

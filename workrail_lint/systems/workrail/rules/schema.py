@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NumberLexeme
 from workrail_lint.documents.operations import Remove, Rename, Replace, Respell
 from workrail_lint.documents.schema.engine import Violation, compile_schema
-from workrail_lint.documents.schema.messages import did_you_mean, message_of, nearest_member, outside_set, shown
+from workrail_lint.documents.schema.messages import message_of, nearest_member, outside_set, shown
 from workrail_lint.findings import Finding, Fix, Phase, Severity, safe, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import ANY, Description

@@ -13,9 +13,19 @@ from workrail_lint.findings import Confidence, Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.condition_logic import normal_text
-from workrail_lint.systems.workrail.model.workflow import Condition, StandardStep, Step
+from workrail_lint.systems.workrail.model.workflow import Condition, PromptFragment, StandardStep, Step
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, sentences, text_index
+from workrail_lint.systems.workrail.rules.delivered_text import delivered
+from workrail_lint.systems.workrail.rules.prose import (
+    IN_PROMPTS,
+    Search,
+    excerpt,
+    label,
+    listing,
+    prompts,
+    sentences,
+    text_index,
+)
 from workrail_lint.systems.workrail.rules.rule_needs import (
     CONDITIONS,
     LONG_SENTENCE,
@@ -27,6 +37,7 @@ from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _SHORT = 24  # a prompt that says little may be repeated
 _WORDS = Pattern(r"[a-z0-9]+")
+_COMPOUND = Pattern(r"\w+-\w+")  # "High-Level" is no level
 
 
 def _lists_of_steps(workflow: WorkflowContext) -> Iterator[Sequence[Step]]:
@@ -46,13 +57,19 @@ def _compared(condition: Condition | None) -> tuple[str, str] | None:
     return condition.var, normal_text(condition.equals)
 
 
+def _has_words(known: list[str], value: str) -> bool:
+    """Return whether some words have those of a value, in its order."""
+    words = _WORDS.findall(value.lower())
+    return bool(words) and any(known[at : at + len(words)] == words for at in range(len(known)))
+
+
 class ConditionCopied(WorkflowRule):
     code = "CD061"
     name = "condition-copied"
     severity = Severity.WARNING
     confidence = Confidence.MEDIUM
     origin = "product"
-    summary = "A step or fragment has the condition of its neighbour, although its title or id names another value."
+    summary = "The title or id of a step or fragment names another value than its condition."
     why = (
         "A condition that was copied and not changed runs both branches for one value and none for the other. Two "
         "fragments with one condition are info, because they may belong together."
@@ -61,28 +78,52 @@ class ConditionCopied(WorkflowRule):
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         for steps in _lists_of_steps(workflow):
-            for first, second in pairwise(steps):
-                other = self._other_value(first.run_condition, second.run_condition, second, workflow)
-                if other is not None and not self._names(first, other):
+            earlier: dict[tuple[str, str], list[Step]] = {}
+            for before, each in zip((None, *steps), steps, strict=False):
+                compared = _compared(each.run_condition)
+                if compared is None:
+                    continue
+                same = earlier.setdefault(compared, [])
+                owner = self._copied_from(compared, each, before, same, workflow)
+                same.append(each)
+                if owner is not None:
+                    first, other, has_branch = owner
+                    effect = "" if has_branch else ", which no condition tests"
                     report(
-                        second.at("runCondition"),
-                        f"{label(second)} has the condition of {label(first)}, but its title says "
-                        f"{quoted(other)}, which "
-                        "no condition tests; compare with that",
+                        each.at("runCondition"),
+                        f"{label(each)} has the condition of {label(first)}, but its title says {quoted(other)}"
+                        f"{effect}; compare with that",
+                    )
+                elif (meant := self._other_value(compared, each.title, each.id, workflow)) is not None:
+                    value = each.run_condition.equals if each.run_condition is not None else None
+                    report(
+                        each.at("runCondition"),
+                        f"{label(each)} runs when {quoted(compared[0])} is {quoted(value)}, but its title says "
+                        f"{quoted(meant)}; compare with that, or correct the title",
                     )
         for each in workflow.all_steps:
             if each.kind == "standard" and len(each.prompt_fragments) > 1:
                 self._check_fragments(each, workflow, report)
+
+    @staticmethod
+    def _other_value(compared: tuple[str, str], title: str, ident: str, workflow: WorkflowContext) -> str | None:
+        """Return the only value of the variable that a title and id name, if it is not the one compared."""
+        name, value = compared
+        words, parts = _WORDS.findall(_COMPOUND.sub(" ", title.lower())), _WORDS.findall(ident.lower())
+        if _has_words(words, value) or _has_words(parts, value):
+            return None
+        domain = workflow.analysis.domain(name) if words else None
+        values = list(map(str, domain.values)) if domain is not None else []
+        named = [each for each in values if _has_words(words, each) and _has_words(parts, each)]
+        is_known = value in map(normal_text, values)
+        return named[0] if len(named) == 1 and is_known else None
 
     def _check_fragments(self, owner: StandardStep, workflow: WorkflowContext, report: Report) -> None:
         fragments = owner.prompt_fragments
         for first, second in pairwise(fragments):
             if second.when is None or first.when is None or not second.when.raw or first.when.raw != second.when.raw:
                 continue
-            compared = _compared(second.when)
-            untested = self._untested(compared[0], workflow) if compared is not None else []
-            words = {*_WORDS.findall(second.id.lower()), *_WORDS.findall(second.text.lower())}
-            other = next((value for value in untested if words.issuperset(_WORDS.findall(value.lower()))), None)
+            other = self._other_fragment(first, second, workflow)
             hint = f", but {quoted(second.id)} is about {quoted(other)}" if other is not None else ""
             report(
                 second.at("when"),
@@ -92,14 +133,62 @@ class ConditionCopied(WorkflowRule):
                 severity=None if other is not None else Severity.INFO,
             )
 
-    def _other_value(
-        self, first: Condition | None, second: Condition | None, step: Step, workflow: WorkflowContext
-    ) -> str | None:
-        """Return the value that a step's title or id names instead of the one it shares with the step before."""
-        compared = _compared(second)
-        if compared is None or _compared(first) != compared or self._names(step, compared[1]):
+    def _other_fragment(self, first: PromptFragment, second: PromptFragment, workflow: WorkflowContext) -> str | None:
+        """Return the value that the second of two fragments is about instead of the one they share."""
+        compared = _compared(second.when)
+        if compared is None:
             return None
-        return next((value for value in self._untested(compared[0], workflow) if self._names(step, value)), None)
+        name, value = compared
+        words = {*_WORDS.findall(second.id.lower()), *_WORDS.findall(second.text.lower())}
+        untested = self._untested(name, workflow)
+        other = next((each for each in untested if words.issuperset(_WORDS.findall(each.lower()))), None)
+        own, rest = _WORDS.findall(first.id.lower()), _WORDS.findall(second.id.lower())
+        shared = _WORDS.findall(value)
+        if other is not None or not _has_words(own, value) or _has_words(rest, value):
+            return other
+        if (other := next((each for each in self._values(name, workflow) if _has_words(rest, each)), None)) is not None:
+            return other
+        # "review-quick" and "review-thorough" differ in the value alone.
+        differing = [index for index, pair in enumerate(zip(own, rest, strict=False)) if pair[0] != pair[1]]
+        is_value = len(own) == len(rest) and len(differing) == 1 and [own[differing[0]]] == shared
+        return rest[differing[0]] if is_value and rest[differing[0]] in _WORDS.findall(second.text.lower()) else None
+
+    def _copied_from(
+        self,
+        compared: tuple[str, str],
+        step: Step,
+        before: Step | None,
+        same: list[Step],
+        workflow: WorkflowContext,
+    ) -> tuple[Step, str, bool] | None:
+        """Return the step whose condition this one has, the value that its title names, and whether that is tested."""
+        name, value = compared
+        if not same or self._names(step, value):
+            return None
+        untested = self._untested(name, workflow)
+        for other in untested:
+            if before is same[-1] and self._names(step, other) and not self._names(before, other):
+                return before, other, False
+        first = next((each for each in reversed(same) if self._names(each, value)), None)
+        for other in self._values(name, workflow) if first is not None else ():
+            if first is None or not self._names(step, other):
+                continue
+            # "Balanced: Create a Comprehensive Plan" is about its id.
+            ids = (
+                _has_words(_WORDS.findall(first.id.lower()), other),
+                _has_words(_WORDS.findall(step.id.lower()), other),
+            )
+            if not self._names(first, other) or ids == (False, True):
+                return first, other, other not in untested
+        return None
+
+    @staticmethod
+    def _values(name: str, workflow: WorkflowContext) -> list[str]:
+        """Return the values that a prompt lists for a variable, or that conditions compare it with, as strings."""
+        domain = workflow.analysis.domain(name)
+        leaves = [use.leaf for use in workflow.analysis.by_name.get(name, ()) if use.leaf is not None]
+        tested = [value for leaf in leaves for value in (leaf.equals, *leaf.in_)]
+        return list(dict.fromkeys(map(str, (*(domain.values if domain is not None else ()), *tested))))
 
     @staticmethod
     def _untested(name: str, workflow: WorkflowContext) -> list[str]:
@@ -114,9 +203,7 @@ class ConditionCopied(WorkflowRule):
     @staticmethod
     def _names(step: Step, value: str) -> bool:
         """Return whether the title or id of a step has the words of a value."""
-        words = _WORDS.findall(value.lower())
-        known = {*_WORDS.findall(step.title.lower()), *_WORDS.findall(step.id.lower())}
-        return bool(words) and known.issuperset(words)
+        return any(_has_words(_WORDS.findall(text.lower()), value) for text in (step.title, step.id))
 
     def examples(self) -> Iterable[Example]:
         def shipping(second: str) -> dict[str, Any]:
@@ -277,6 +364,123 @@ class FenceNotClosed(WorkflowRule):
         if opened is not None:
             after = excerpt(text.text[opened.start() :].strip())
             report(text.pointer, f"{label(step)}: the block {after} is never closed; end it with {opened[1]}")
+
+
+# -------------------------------------------------------------------------------------- contradictions
+
+_FORBIDDEN = Search(
+    ("do not ", "don't ", "never "),
+    r"\b(?:do not|don't|never) ((?:ask|create|write|modify|commit|run) [^\s.,;:(]+(?: [^\s.,;:(]+){2,3})",
+)
+_LIMIT = Pattern(
+    r"\b(?:if|unless|until|when|whenever|before|after|except|only|more than|again|twice|once|yet|first|here|this step"
+    r"|while)\b"
+)
+_STARTS = ("\n", "- ", "* ", ". ", ") ", ": ")
+
+
+class InstructionContradicted(WorkflowRule):
+    code = "PR065"
+    name = "instruction-contradicted"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step forbids something in one sentence and asks for it in another, in the same words."
+    why = "The agent follows one of the two, and which one differs from run to run."
+    words = (IN_PROMPTS, *_FORBIDDEN.words)
+    bad = {"prompt": "Do not ask the user to pick a color. Ask the user to pick a color, then paint."}
+    good = {"prompt": "Do not ask the user to pick a color. Ask the user for the size, then paint."}
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        texts = delivered(workflow)
+        for phrase in texts.phrases(_FORBIDDEN):
+            asked = phrase.hit.match[1]
+            if _LIMIT.search(phrase.sentence):
+                continue
+            for text in phrase.step.prompt_texts:
+                low = text.text.lower()
+                at = low.find(asked)
+                while at >= 0:
+                    starts = at == 0 or low[max(0, at - 2) : at].endswith(_STARTS) or low[at - 1] == "\n"
+                    passage = texts.passage(phrase.step, text)
+                    first, last = passage.sentence(at, at + len(asked))
+                    if (
+                        starts
+                        and not _LIMIT.search(low[first:last])
+                        and not passage.is_conditional(at, at + len(asked))
+                    ):
+                        report(
+                            text.pointer,
+                            f"{label(phrase.step)}: {excerpt(text.text[at : at + len(asked)])} contradicts "
+                            f"{excerpt(phrase.words)}; keep one of them",
+                        )
+                        return
+                    at = low.find(asked, at + 1)
+
+
+_COUNTED = (
+    *("criteria", "dimensions", "questions", "sections", "checks", "categories", "aspects", "areas", "rules", "points"),
+    *("fields", "parts", "principles", "factors", "lenses", "perspectives"),
+)
+_COUNT_WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_COUNTED_LIST = Search(
+    (*(f" {noun}:" for noun in _COUNTED), " only:"),
+    rf"(?<![\w.-])(\d{{1,2}}|{'|'.join(_COUNT_WORDS)}) (?:\w+ )?(?:{'|'.join(_COUNTED)})(?: only)?:[*_]*[ \t]*\n",
+    before=40,
+)
+_LIST_ITEM = Pattern(r"([ \t]*)((?:[-*•]|\d{1,2}[.)])(?=[ \t])|\*\*(?=\w))")  # or a paragraph that begins in bold
+
+
+class ListCountDiffers(WorkflowRule):
+    code = "PR066"
+    name = "list-count-differs"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt says how many items a list has, and the list has more or fewer."
+    why = "The agent looks for the missing one, or takes the last one for something else."
+    words = (IN_PROMPTS, *_COUNTED_LIST.words)
+    bad = {"prompt": "Judge the cake by three criteria:\n- taste\n- look\n"}
+    good = {"prompt": "Judge the cake by three criteria:\n- taste\n- look\n- price\n"}
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        for phrase in delivered(workflow).phrases(_COUNTED_LIST):
+            written = phrase.hit.match[1]
+            number = int(written) if written.isdecimal() else _COUNT_WORDS.index(written) + 2
+            before = phrase.passage.low[max(0, phrase.start - 16) : phrase.start]
+            if _ABOUT_MANY.search(before):
+                continue
+            count = self._items(phrase.passage.text.text[phrase.end :])
+            if count > 1 and count != number:
+                report(
+                    phrase.pointer,
+                    f"{label(phrase.step)}: {excerpt(phrase.words.strip())} is followed by {count}; correct the number "
+                    "or the list",
+                )
+
+    @staticmethod
+    def _items(text: str) -> int:
+        """Return how many items of the first level a list has that begins a text."""
+        first: tuple[int, str] | None = None  # its indent and its kind of mark
+        count = blank = 0
+        for line in text.split("\n"):
+            match = _LIST_ITEM.match(line)
+            mark = match[2].lstrip("0123456789") if match is not None else ""
+            if match is not None and (first is None or len(match[1]) <= first[0]):
+                is_next = mark[:1] not in ".)" or match[2][:-1] == str(count + 1)
+                if first not in (None, (len(match[1]), mark)) or not is_next:
+                    break
+                first = len(match[1]), mark
+                count += 1
+            elif match is None and line.strip() and (blank or first is None or not line[:1].isspace()):
+                break
+            blank = 0 if line.strip() else blank + 1
+            if blank > 1:
+                break
+        return count
+
+
+_ABOUT_MANY = Pattern(
+    r"\b(?:at least|at most|up to|about|around|over|any|first|top|of the|or|than|to|these)\s*[*_]*$|[-–]$"
+)
 
 
 # -------------------------------------------------------------------------------------------- repetition

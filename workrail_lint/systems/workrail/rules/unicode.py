@@ -20,11 +20,20 @@ from workrail_lint.documents.operations import Rename, Replace
 from workrail_lint.findings import Fix, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.model.workflow import Step
-from workrail_lint.systems.workrail.rules import characters
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
-from workrail_lint.systems.workrail.rules.characters import BIDI_CHARACTERS, INVISIBLE_CHARACTERS
 from workrail_lint.systems.workrail.rules.prose import expressions, has_braces, label, value_at
-from workrail_lint.systems.workrail.rules.rule_needs import character_kinds
+from workrail_lint.systems.workrail.rules.rule_needs import (
+    BIDI,
+    BIDI_CHARACTERS,
+    CONTROL,
+    INVISIBLE,
+    INVISIBLE_CHARACTERS,
+    KINDS,
+    LETTER,
+    SURROGATE,
+    TAG,
+    character_kinds,
+)
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 
@@ -172,7 +181,7 @@ class UnicodeInvisible(WorkflowRule):
         "that was overwritten. Searches and comparisons miss such words. Joiners inside emoji and scripts are fine."
     )
     fix = "Remove the characters."
-    needs = frozenset({characters.BIDI, characters.INVISIBLE, characters.TAG, characters.CONTROL, characters.SURROGATE})
+    needs = frozenset({BIDI, INVISIBLE, TAG, CONTROL, SURROGATE})
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: WorkflowContext, report: Report) -> None:
         for find, effect, severity in () if value.isascii() else _HIDDEN:
@@ -247,7 +256,7 @@ _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 def has_letters(workflow: WorkflowContext) -> bool:
     """Return whether a document can contain a letter beyond ASCII, and not only the dashes and quotes of prose."""
     kinds = character_kinds(workflow)
-    return characters.LETTER in kinds or characters.SURROGATE in kinds
+    return LETTER in kinds or SURROGATE in kinds
 
 
 @lru_cache(maxsize=4)
@@ -302,7 +311,7 @@ class UnicodeNotNfc(WorkflowRule):
         "the other spelling fails."
     )
     fix = "Write the composed form."
-    needs = frozenset({characters.LETTER, characters.SURROGATE})
+    needs = frozenset({LETTER, SURROGATE})
     bad = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "pre\u0301cis", "equals": True}}]}
     good = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "pr\xe9cis", "equals": True}}]}
 
@@ -331,7 +340,7 @@ class UnicodeMixedScript(WorkflowRule):
     origin = "product"
     summary = "A name mixes Latin letters with Cyrillic or Greek ones."
     why = "Many letters of these alphabets look the same, so typing the name as it looks gives a different name."
-    needs = frozenset({characters.LETTER, characters.SURROGATE})
+    needs = frozenset({LETTER, SURROGATE})
     bad = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "p\u0430th", "equals": True}}]}
     good = {"steps": [{}, {"id": "next-step", "runCondition": {"var": "path", "equals": True}}]}
 
@@ -361,7 +370,7 @@ class UnicodeNonAsciiToken(WorkflowRule):
     origin = "product"
     summary = "A `{{…}}` token contains characters beyond ASCII."
     why = "The engine only replaces names of ASCII letters, digits and `_`; the agent sees the token literally."
-    needs = characters.KINDS
+    needs = KINDS
     words = ("{{",)
     bad = {"prompt": "Greet {{us\u0435r}} by name."}
     good = {"prompt": "Greet {{user}} with \u201chello\u201d."}

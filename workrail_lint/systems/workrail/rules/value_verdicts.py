@@ -7,10 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.nodes import numbered
 from workrail_lint.findings import Severity
@@ -19,6 +21,7 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import AUTHORE
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF, read_list
 from workrail_lint.systems.workrail.analysis.logic import (
     BOUNDS,
+    Node,
     fold,
     nearest_name,
 )
@@ -60,8 +63,9 @@ _ANY_OF = Pattern(
 )
 _TITLE_NUMBER = Pattern(r"\s*(?:phase|step|stage|part|path)?\s*(\d{1,3})(?:[a-z]|\.\d+)?\b", re.IGNORECASE)
 _OFFERED_WITHIN = 80  # characters after the name, within which its values are listed
+_MOST_LISTS = 8  # of one variable that are compared with one another
+_FEW = 2  # values that two lists may have by chance
 _MANY_POINTS = 5  # a scale that ends there or higher is not one of shares
-_tuple = tuple.__new__
 
 
 def _same_sentence(text: str, start: int) -> str:
@@ -70,13 +74,16 @@ def _same_sentence(text: str, start: int) -> str:
     return text[start : min(end.start() if end is not None else len(text), start + 300)]
 
 
-class Literal(NamedTuple):
+class Literal(Record):
     """A value that a comparison names."""
 
-    value: Any
-    pointer: str
-    operator: str
-    use: Use
+    __slots__ = ("operator", "pointer", "use", "value")
+
+    def __init__(self, value: Any, pointer: str, operator: str, use: Use) -> None:
+        self.value = value
+        self.pointer = pointer
+        self.operator = operator
+        self.use = use
 
 
 def literals_of(use: Use) -> list[Literal]:
@@ -86,10 +93,10 @@ def literals_of(use: Use) -> list[Literal]:
     if leaf is None:
         return literals
     if "equals" in leaf:
-        literals.append(_tuple(Literal, (leaf.equals, f"{base}/equals", "equals", use)))
+        literals.append(Literal(leaf.equals, f"{base}/equals", "equals", use))
     if "not_equals" in leaf:
-        literals.append(_tuple(Literal, (leaf.not_equals, f"{base}/not_equals", "not_equals", use)))
-    literals += [_tuple(Literal, (item, f"{base}/in/{index}", "in", use)) for index, item in numbered(leaf.in_)]
+        literals.append(Literal(leaf.not_equals, f"{base}/not_equals", "not_equals", use))
+    literals += [Literal(item, f"{base}/in/{index}", "in", use) for index, item in numbered(leaf.in_)]
     return literals
 
 
@@ -135,6 +142,7 @@ class _Values:
         self.known: dict[tuple[type, Any], bool] = {}  # values that were judged, and whether one was wrong
 
     def judge(self) -> None:
+        self._differing_lists()
         for use in self.own:
             if use.pointer in self.judge_.judged:
                 continue
@@ -148,6 +156,41 @@ class _Values:
             for literal in literals_of(use):
                 if literal.value is not None and self._is_wrong(literal):
                     self.judge_.judged.add(use.pointer)
+
+    def _differing_lists(self) -> None:
+        """Report a list of all values that has one value in place of another, which the other lists have."""
+        lists = [each for each in self.statements if each.closed and len(each.values) > _FEW and each.kind != BOOLEAN]
+        for each in lists:
+            others = [set(map(str, other.values)) for other in lists if other is not each]
+            own = set(map(str, each.values))
+            new = [value for value in own if not any(value in other for other in others)]
+            if len(new) == 1 and others and all(len(other) == len(own) == len(other & own) + 1 for other in others):
+                (old,) = others[0] - own
+                if all(old in other for other in others) and _is_tested(old, self.compared) > _is_tested(
+                    new[0], self.compared
+                ):
+                    message = (
+                        f"this list of the values of {quoted(self.name)} has {quoted(new[0])} where others have "
+                        f"{quoted(old)}; use one of them"
+                    )
+                    self._report(SPELLED, Severity.WARNING, each.pointer, message, f"list {new[0]}")
+        if not self.done:
+            self._other_lists()
+
+    def _other_lists(self) -> None:
+        """Report two lists of all values each of which has values that the other lacks."""
+        lists = [each for each in self.statements if each.closed and len(each.values) > 1 and each.kind != BOOLEAN]
+        for first, second in combinations(lists[:_MOST_LISTS], 2):
+            one, two = ({normal_text(js.text(value)) for value in each.values} for each in (first, second))
+            if one - two and two - one:
+                tested = {normal_text(js.text(value)) for value in self.compared}
+                wrong, right = (first, second) if len(tested & one) < len(tested & two) else (second, first)
+                message = (
+                    f"{quoted(self.name)} is one of {_few(wrong.values)} here and one of {_few(right.values)} "
+                    "elsewhere; use one list"
+                )
+                self._report(SPELLED, Severity.WARNING, wrong.pointer, message, "lists")
+                return
 
     def _is_wrong(self, literal: Literal) -> bool:
         key = type(literal.value), literal.value
@@ -222,7 +265,7 @@ class _Values:
         ends = {compare(operator, lowest, bound), compare(operator, highest, bound)}
         # 0.7 on a scale from 0 to 10 is most likely a share of it.
         is_share = 0 < bound < 1 and highest >= _MANY_POINTS and lowest.is_integer() and highest.is_integer()
-        if not is_share and (lowest <= bound <= highest or len(ends) > 1):
+        if not is_share and (len(ends) > 1 or (True in ends and lowest <= bound <= highest)):
             return
         self.judge_.judged.add(use.pointer)
         test = f"'{operator} {js.number_text(bound)}'"
@@ -482,6 +525,10 @@ def _is_text(value: object) -> bool:
     return number != number
 
 
+def _is_tested(value: str, compared: list[Any]) -> int:
+    return sum(normal_text(str(other)) == normal_text(value) for other in compared)
+
+
 def _is_among(value: Any, values: tuple[Any, ...]) -> bool:
     """Return whether a condition would take a value for one of these."""
     return (isinstance(value, str) and value in values) or any(lenient_equal(value, item) for item in values)
@@ -524,6 +571,42 @@ def _judge_branches(judge: Judge) -> None:
         _judge_run(judge, run)
         run = [(decision, *branch)] if decision is not None and branch is not None else []
     _judge_run(judge, run)
+    if BRANCH not in judge.verdicts:
+        _judge_ends(judge, by_step)
+
+
+def _judge_ends(judge: Judge, by_step: dict[int, Decision]) -> None:
+    """Report a value for which no step is left to run once a step has set the variable."""
+    analysis = judge.analysis
+    last = max(index for index, step in enumerate(analysis.steps) if step.loop is None and step.origin.via != "virtual")
+    if last not in by_step:
+        return
+    for name in dict.fromkeys(use.name for use in analysis.uses_of_decision.get(by_step[last].pointer, ())):
+        domain, first = analysis.domain(name), next(analysis.each_setter(name), None)
+        if domain is None or domain.kind == BOOLEAN or first is None or first.step is None or name in judge.unset:
+            continue
+        later = [index for index, step in enumerate(analysis.steps) if index > first.step and step.loop is None]
+        decisions = [by_step.get(index) for index in later]
+        if any(decision is None or decision.pointer in judge.judged for decision in decisions):
+            continue
+        nodes = [analysis.node(decision.condition) for decision in decisions if decision is not None]
+        lists = [statement.values for statement in analysis.statements(name) if statement.closed]
+        for value in domain.values if nodes else ():
+            # A value that one of several lists has is a mistake in that list.
+            if (sum(value in values for values in lists) > 1 or len(lists) == 1) and all(
+                node is not None and _fails(node, name, value) for node in nodes
+            ):
+                judge.report(
+                    BRANCH,
+                    Severity.WARNING,
+                    by_step[later[0]].pointer,
+                    f"no step runs any more when {name} is {value_text(value)}; add a step for it, or remove the value",
+                )
+
+
+def _fails(node: Node, name: str, value: Any) -> bool:
+    """Return whether a condition is false whenever a variable has a value."""
+    return node.value({leaf: leaf.holds(value) for leaf in node.leaves if leaf.variable == name}) is False
 
 
 def _branch(decision: Decision) -> tuple[str, Any] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 
+from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
@@ -20,7 +21,7 @@ from workrail_lint.systems.workrail.analysis.definitions_and_uses import (
     Mention,
     Use,
 )
-from workrail_lint.systems.workrail.analysis.domains import LIST
+from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST
 from workrail_lint.systems.workrail.analysis.logic import (
     BOUNDS,
     ONLY_UNSET,
@@ -30,6 +31,7 @@ from workrail_lint.systems.workrail.analysis.logic import (
     nearest_name,
 )
 from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede, surely_precedes
+from workrail_lint.systems.workrail.condition_logic import normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in_words, value_text
 
@@ -38,6 +40,16 @@ MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outsi
 GATE_SELF, COUNTER = "gate-condition-self", "counter-not-initialized"
 # The run stops where these find nothing.
 _STOPS = ("items", "count")
+_NUMBER_WORDS = frozenset(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"))
+_PART = Pattern(r"[A-Z]?[a-z]{4,}|[A-Z]{4,}")
+
+
+def _first_word(name: str) -> str:
+    """Return what a name begins with, without a plural ending; "" if that is short."""
+    match = _PART.match(name)
+    return match[0].lower().removesuffix("s") if match is not None else ""
+
+
 # Where a value is used as it is, and not only compared.
 _SHOWN = ("token", *_STOPS)
 _FIRST_SETTERS = 3
@@ -121,7 +133,7 @@ class _Variable:
         mentioned = self._is_mentioned(use)
         if meant is None and not self.analysis.is_complete:
             return  # a workflow that was not found may set it
-        hint = f"; did you mean {quoted(meant.name)}?" if meant else f"; {self._remedy()}"
+        hint = f"; did you mean {quoted(meant.name)}?" if meant else f"; {self._remedy(use)}"
         severity = Severity.WARNING
         if use.kind in _STOPS or (meant is not None and meant.close):
             severity = Severity.ERROR
@@ -142,24 +154,45 @@ class _Variable:
 
     def _is_mentioned(self, use: Use) -> bool:
         """Return whether a text that the agent may have read by then names the variable, though it does not set it."""
-        if any(definition.confidence == MENTIONED for definition in self.definitions):
-            return True
+        mentioned = [each.step for each in self.definitions if each.confidence == MENTIONED]
         if use.leaf is None or use.kind == "loop":
-            return bool(self.mentions)
+            return bool(mentioned or self.mentions)
         here = self.analysis.steps[use.step]
-        steps = [mention.step for mention in self.mentions]
-        return any(
+        if use.kind == "runCondition" and here.loop is None:
+            mentioned = [index for index in mentioned if index != use.step]  # a skipped step is not read
+        return bool(mentioned) or any(
             index is None
-            or self.analysis.steps[index].position <= here.position
+            or self.analysis.steps[index].position < here.position
+            or (index == use.step and use.kind != "runCondition")
             or (here.loop is not None and self.analysis.steps[index].loop == here.loop)
-            for index in steps
+            for index in (mention.step for mention in self.mentions)
         )
 
-    def _remedy(self) -> str:
+    def _remedy(self, use: Use) -> str:
+        if use.kind == "count" and self.name.lower() in _NUMBER_WORDS:
+            return "write the number in digits, without quotes"
+        if (renamed := self._renamed(use)) is not None:
+            return f"did you mean {quoted(renamed)}, which is set earlier and never used?"
         declared = f'declare it in `preconditions`: "Inputs: `{self.name}`"'
         if self.analysis.is_routine:
             return f"if the caller sets it, {declared}"
         return f"ask for it in an earlier prompt, or, if the caller sets it, {declared}"
+
+    def _renamed(self, use: Use) -> str | None:
+        """Return the only variable that is set before the use, is never used, and fits it by value or by name."""
+        analysis = self.analysis
+        value = normal_text(js.text(use.leaf.equals)) if use.leaf is not None and "equals" in use.leaf else None
+        own = _first_word(self.name)
+        fitting: list[str] = []
+        for name in analysis.all_names:
+            if name in analysis.by_name or not analysis.is_set(name) or name.startswith("metrics_"):
+                continue
+            domain = analysis.domain(name) if value is not None else None
+            values = domain.values if domain is not None and domain.kind != BOOLEAN else ()
+            fits = value in [normal_text(js.text(each)) for each in values] or own == _first_word(name) != ""
+            if fits and any(may_precede(analysis, definition, use) for definition in analysis.each_setter(name)):
+                fitting.append(name)
+        return fitting[0] if len(fitting) == 1 else None
 
     def _effect(self, use: Use) -> str:
         match use.kind:
@@ -441,7 +474,10 @@ def _gate_remedy(judge: Judge, use: Use, names: str) -> str:
     return "Move it to the next step"
 
 
-_SHAPE = Pattern(r"[^{}\n.;]{0,60}\{[^{}\n]*\w\s*\}")
+_SHAPE = Pattern(
+    r"[^{}\n.;]{0,60}\{[^{}\n]*\w\s*\}"
+    r"|[^{}\n.;]{0,40}\bobjects?,? (?:each )?(?:with|having|containing) `\w+`(?:,? `\w+`)*,? and `\w+`"
+)
 
 
 def judge_items(judge: Judge) -> None:
@@ -471,7 +507,7 @@ def judge_items(judge: Judge) -> None:
 
 
 def _are_listed(analysis: Analysis, items: str) -> bool:
-    """Return whether a prompt shows the items as `{name, size}`, and not only some of their members."""
+    """Return whether a prompt shows the items as `{name, size}`, or as objects with `name` and `size`."""
     lists = [statement for statement in analysis.statements(items) if statement.kind == LIST]
     shapes = [_SHAPE.match(statement.text, statement.span[1]) for statement in lists]
     return bool(shapes) and all(shapes)
@@ -509,7 +545,7 @@ def judge_counters(judge: Judge) -> None:
             continue
         if any(each.pointer == compared[0].pointer for each in judge.verdicts.get(MAYBE_UNSET, ())):
             continue  # a start value mends both
-        if all(map(_is_counting, setters)) and len(setters) == len(analysis.definitions(name)):
+        if all(map(is_counting, setters)) and len(setters) == len(analysis.definitions(name)):
             judge.report(
                 COUNTER,
                 Severity.WARNING,
@@ -519,7 +555,7 @@ def judge_counters(judge: Judge) -> None:
             )
 
 
-def _is_counting(definition: Definition) -> bool:
+def is_counting(definition: Definition) -> bool:
     start, end = definition.span
     text = definition.text
     return bool(_COUNTS_BEFORE.search(text[max(0, start - 60) : start]) or _COUNTS_AFTER.match(text, end))

@@ -16,7 +16,7 @@ from workrail_lint.systems.workrail.compiler.nodes import Node
 from workrail_lint.systems.workrail.compiler.steps import expand_virtual
 from workrail_lint.systems.workrail.model.workflow import AuditConfig, Step, SynthesisConfig, VerificationConfig
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import WholeWorkflowRule, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, is_text, label, value_at
 from workrail_lint.systems.workrail.rules.rule_needs import MAX_PROMPT
 
@@ -228,7 +228,7 @@ class VirtualStepNotRenderable(VirtualStepRule):
         yield Example(samples.workflow({**plain, "verification": {"prompt": "Run the tests."}}), fixed, fixed)
 
 
-class ParallelNoSynthesis(VirtualStepRule):
+class ParallelNoSynthesis(WholeWorkflowRule, VirtualStepRule):
     code = "PR037"
     name = "parallel-no-synthesis"
     severity = Severity.WARNING

@@ -9,9 +9,10 @@ a condition names the one it must have. Everything else is left to the search.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from workrail_lint.base import js
+from workrail_lint.base.result import Record
 from workrail_lint.systems.workrail.condition_logic import FALSE_WORDS, TRUE_WORDS, compare, comparisons, normal_text
 from workrail_lint.systems.workrail.model.workflow import Condition
 
@@ -33,38 +34,49 @@ class Unset:
 UNSET = Unset()
 
 
-class Values(NamedTuple):
+class Values(Record):
     """The possible values of a variable: the known ones, whether there are others, and whether it may be unset."""
 
-    values: tuple[Any, ...] = ()
-    closed: bool = False
-    may_be_unset: bool = True
+    __slots__ = ("closed", "may_be_unset", "values")
+
+    def __init__(self, values: tuple[Any, ...] = (), closed: bool = False, may_be_unset: bool = True) -> None:
+        self.values = values
+        self.closed = closed
+        self.may_be_unset = may_be_unset
 
 
 ANYTHING = Values()
 
 
-class Answer(NamedTuple):
+class Answer(Record):
     """Whether it can be, and a value for every variable that was asked about.
 
     `change` is what differs from the context that was given: null takes a variable away.
     """
 
-    verdict: str
-    assignment: dict[str, Any] | None = None
-    change: dict[str, Any] | None = None
+    __slots__ = ("assignment", "change", "verdict")
+
+    def __init__(
+        self, verdict: str, assignment: dict[str, Any] | None = None, change: dict[str, Any] | None = None
+    ) -> None:
+        self.verdict = verdict
+        self.assignment = assignment
+        self.change = change
 
 
-class Comparison(NamedTuple):
+class Comparison(Record):
     """One variable against one operand; without an operator the variable is asked for its truth.
 
     `key` tells comparisons apart: in Python 1 and true are equal, written down they are not.
     """
 
-    key: str
-    variable: str
-    operator: str
-    operand: Any
+    __slots__ = ("key", "operand", "operator", "variable")
+
+    def __init__(self, key: str, variable: str, operator: str, operand: Any) -> None:
+        self.key = key
+        self.variable = variable
+        self.operator = operator
+        self.operand = operand
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -205,7 +217,7 @@ def _comparison(node: dict[str, Any]) -> Comparison:
 
 
 def made_comparison(variable: str, operator: str, operand: Any) -> Comparison:
-    return tuple.__new__(Comparison, (repr((variable, operator, operand)), variable, operator, operand))
+    return Comparison(repr((variable, operator, operand)), variable, operator, operand)
 
 
 def comparisons_in(*conditions: Condition | None) -> Iterator[Comparison]:
@@ -294,8 +306,8 @@ class _Attempt:
             return False
         trials = _all_values(demands, allowed)
         for value in _some_values(demands, allowed) if trials is None else trials:
-            for (_, _, operator, operand), truth in demands:
-                if compare(operator, value, operand) is not truth:
+            for demand, truth in demands:
+                if demand.holds(value) is not truth:
                     break
             else:
                 self._held[name] = value
@@ -310,7 +322,8 @@ def _all_values(demands: list[tuple[Comparison, bool]], allowed: Values) -> tupl
     if allowed.closed:
         return (*allowed.values, None) if allowed.may_be_unset else allowed.values
     result: tuple[Any, ...] | None = None
-    for (_, _, operator, operand), wanted in demands:
+    for demand, wanted in demands:
+        operator, operand = demand.operator, demand.operand
         if operator == "contains":
             return None
         if result is None and operator in ("equals", "not_equals") and wanted is (operator == "equals"):
@@ -346,8 +359,8 @@ def _some_values(demands: list[tuple[Comparison, bool]], allowed: Values) -> Ite
     """Values that may do; None stands for a missing one."""
     yield None
     yield from allowed.values
-    for (_, _, operator, operand), _ in demands:
-        for item in operand if operator == "in" else (operand,):
+    for demand, _ in demands:
+        for item in demand.operand if demand.operator == "in" else (demand.operand,):
             if isinstance(item, str | bool):
                 yield item
             elif isinstance(item, int | float) and -_LARGEST < item < _LARGEST:
