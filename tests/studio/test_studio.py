@@ -118,6 +118,37 @@ def test_a_workflow_that_does_not_compile_has_its_findings(project: Path) -> Non
     assert any(finding["severity"] == "error" for finding in shown["findings"])
 
 
+def test_a_broken_file_keeps_its_last_good_graph(project: Path) -> None:
+    path = project / "workflows" / "branching.json"
+    good = path.read_text()
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    path.write_text(good.replace('"prompt": "Plan it."', '"prompt": "Plan it." "'))
+    for given in ((), ("--git", "HEAD")):
+        told = _workflow(_data("workflows", *given), "demo.branching")
+        assert [step["id"] for step in told["steps"]][:2] == ["first", "small-way"]
+        assert told["hash"] is None
+        assert told["layout"]["nodes"]
+        broken = told["broken"]
+        assert (broken["stale"], len(broken["commit"])) == (True, 40)
+        assert broken["committed"] > 1_500_000_000
+        assert "Plan it." in broken["excerpt"]["lines"][broken["line"] - broken["excerpt"]["first"]]
+        assert broken["message"]
+    assert told.get("changes") is None, "a version that is not the file's is not compared"
+
+
+def test_without_a_version_that_compiles_the_steps_that_can_be_read_are_drawn(project: Path) -> None:
+    document = branching()
+    document["steps"][1]["prompt"] = "Keep {{wr.bindings.nothing}} it."
+    document["steps"][2] = {"title": "Nameless"}
+    write_project(project, document)
+    told = _workflow(_data("workflows"), "demo.branching")
+    assert told["broken"]["sketch"] is True
+    assert [step["id"] for step in told["steps"]][:2] == ["first", "small-way"]
+    assert len(told["layout"]["nodes"]) == len(told["steps"]) == 5
+    assert "broken" not in _workflow(_data("workflows"), "demo.hostile")
+
+
 def test_findings_know_their_step(project: Path) -> None:
     document = branching()
     document["steps"][1]["prompt"] = "Use {{missing.thing}}."
@@ -178,14 +209,57 @@ def test_a_session_is_a_story(project: Path) -> None:
     forked = next(path.name for path in sorted((SESSIONS / "sessions").iterdir()) if "m2sl" in path.name)
     Path("session.json").write_text(json.dumps(_story(forked)))
     workflows = str(ROOT / "fixtures" / "workflows" / "release-notes.json")
-    (run,) = _data(workflows, "--isolated", "--sessions", "session.json")["runs"]
+    data = _data(workflows, "--isolated", "--sessions", "session.json")
+    (run,), strings = data["runs"], data["strings"]
     assert (run["kind"], run["name"], run["workflow"]) == ("session", forked, "demo.release_notes")
     assert [turn["branch"] for turn in run["turns"]] == [0, 0, 0, 1, 0, 0]
     assert [turn.get("parent") for turn in run["turns"]] == [None, 0, 1, 2, 2, 4]
     assert (run["tip"], run["turns"][5]["kind"]) == (5, "complete")
     assert run["turns"][5]["context"] == {"upgradeSteps": 1}
-    assert run["turns"][1]["prompt"][0][2].startswith("List every change")
+    kinds = [(kind, slot) for kind, slot, _ in run["turns"][1]["prompt"]]
+    assert strings[run["turns"][1]["prompt"][0][2]].startswith("List every change")
+    assert kinds[0] == ("authored", None)
+    assert len(kinds) > 1
+    assert {kind for kind, _ in kinds[1:]} == {"engine"}
     assert run["stale"] is False, "the engine pins another hash than that of the IR"
+
+
+def test_text_of_unknown_origin_is_never_the_authors(project: Path) -> None:
+    story = _story(next(iter(sorted((SESSIONS / "sessions").iterdir()))).name)
+    for node in story["runs"][0]["nodes"]:
+        node.get("asked", {}).pop("parts", None)
+    Path("session.json").write_text(json.dumps(story))
+    (run,) = _data("workflows", "--sessions", "session.json")["runs"]
+    assert {piece[0] for turn in run["turns"] for piece in turn.get("prompt", ())} == {"unknown"}
+    text = "Say it.\n\n**OUTPUT REQUIREMENTS:**\n- Be short."
+    golden = {
+        "prompts": [{"step": "a", "text": text}],
+        "transcript": [_entry(None, {"pending": {"stepId": "a", "prompt": "⟪PROMPT⟫⟪NOTES_FULL⟫\n\n## Recovery"}})],
+    }
+    told = run_data(golden, "a", "a.golden.json")
+    assert told is not None
+    assert [[kind, slot] for kind, slot, _ in told["turns"][0]["prompt"]] == [
+        ["authored", None], ["unknown", None], ["engine", "NOTES_FULL"], ["unknown", None],
+    ]  # fmt: skip
+
+
+def test_reports_are_split_by_version(project: Path) -> None:
+    now = _workflow(_data("workflows"), "demo.branching")["hash"]
+    entry = {"workflowId": "demo.branching", "workflowHash": now, "mutants": 2, "survived": []}
+    old = {**entry, "workflowHash": "sha256:old"}
+    Path("mutation.json").write_text(json.dumps({"workflows": [entry, old]}))
+    Path("old.json").write_text(json.dumps({"workflows": [old]}))
+    one = {"id": "s", "status": "complete", "steps": ["first"]}
+    each = [{"hash": now, "version": "2.0.0", "sessions": [one]}, {"hash": "sha256:old", "sessions": [one, one]}]
+    counts = {"workflowId": "demo.branching", "workflowHashes": [now, "sha256:old"], "sessions": 3, "each": each}
+    Path("counts.json").write_text(json.dumps({"workflows": [counts]}))
+    told = _workflow(
+        _data("workflows", "--mutation", "mutation.json", "--cost", "old.json", "--sessions", "counts.json"),
+        "demo.branching",
+    )
+    assert told["mutation"] == {"workflowHash": now, "others": ["sha256:old"], "mutants": 2, "survived": []}
+    assert (told["cost"]["stale"], told["cost"]["workflowHash"]) == (True, "sha256:old")
+    assert [(one["current"], len(one["sessions"])) for one in told["sessions"]["each"]] == [(True, 1), (False, 2)]
 
 
 def test_a_session_of_another_version_is_marked(project: Path) -> None:
@@ -285,9 +359,20 @@ def test_changes_since_a_revision(project: Path) -> None:
     changes = _workflow(data, "demo.branching")["changes"]
     kinds = {(change["kind"], change["step"]) for change in changes["list"]}
     assert kinds == {("removed", "sign-off"), ("changed", "first")}
-    assert next(change["followed"] for change in changes["list"] if change["kind"] == "removed") == "again/decide"
+    gone = next(change for change in changes["list"] if change["kind"] == "removed")
+    assert (gone["followed"], gone["title"]) == ("again/decide", "A step")
+    assert gone["text"] == branching()["steps"][4]["prompt"], "what the step said is kept"
+    assert gone["lane"] == {"loop": None, "runCondition": None}
+    assert gone["after"] == "again", "the nearest remaining step of its lane"
+    assert changes["version"] == {
+        "base": "1.0.0",
+        "declared": "1.0.0",
+        "required": "major",
+        "due": "2.0.0",
+        "ok": False,
+    }
     assert _workflow(data, "demo.fresh")["changes"] == {"isNew": True, "list": []}
-    assert _workflow(data, "demo.hostile")["changes"] == {"isNew": False, "list": []}
+    assert _workflow(data, "demo.hostile")["changes"]["list"] == []
 
 
 def test_no_text_leaves_its_place(project: Path) -> None:
@@ -327,14 +412,56 @@ def test_json_in_a_script_is_the_same_json() -> None:
 
 def test_the_shell_is_small_and_its_modules_are_all_there() -> None:
     assert {path.stem for path in WEB.glob("*.js")} == set(MODULES)
-    assert 60_000 < len(page({}, "x")) < 135_000
+    script, style = (re.search(f"<{name}>(.*)</{name}>", page({}, "x"), re.DOTALL) for name in ("script", "style"))
+    assert script is not None
+    assert style is not None
+    assert 60_000 < len(script[1].encode()) < 165_000
+    assert 20_000 < len(style[1].encode()) < 48_000
     names: list[str] = []
     for module in MODULES:
         text = (WEB / f"{module}.js").read_text(encoding="utf-8")
-        names += re.findall(r"^(?:export )?(?:function|const|let|class) (\w+)", text, re.MULTILINE)
+        names += re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", text, re.MULTILINE)
         assert "innerHTML" not in text
         assert "fetch(" not in text
     assert len(names) == len(set(names)), "two modules use one name, and they become one script"
+
+
+def _quoted(script: str) -> list[str]:
+    """The strings and the texts of templates of a script, character by character."""
+    found: list[str] = []
+    closing: list[int] = []  # of templates around what is read: how many braces are open in each
+    at = 0
+    while at < len(script):
+        char = script[at]
+        end = at + 1
+        if char == "/" and re.search(r"[(,=:!?&|;]\s*$", script[max(0, at - 9) : at]):
+            end = at + re.match(r"/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/", script[at:]).end()  # type: ignore[union-attr]
+            found.append(script[at:end])
+        elif char == '"':
+            end = at + re.match(r'"(?:[^"\\]|\\.)*"', script[at:]).end()  # type: ignore[union-attr]
+            found.append(script[at:end])
+        elif char == "`" or (char == "}" and closing and closing[-1] == 0):
+            if char == "}":
+                closing.pop()
+            end = at + re.match(r"[`}](?:[^`\\$]|\\.|\$(?!\{))*(?:`|\$\{)", script[at:], re.DOTALL).end()  # type: ignore[union-attr]
+            found.append(script[at:end])
+            if script[end - 1] == "{":
+                closing.append(0)
+        elif closing and char in "{}":
+            closing[-1] += 1 if char == "{" else -1
+        at = end
+    return found
+
+
+def test_every_text_of_the_scripts_is_in_the_page_as_it_is_written() -> None:
+    """Spaces are taken out of the code, and out of nothing else."""
+    unseen = re.compile(r"/\*\*[\s\S]*?\*/ ?|^ *//.*\n|^import [^;]*;\n", re.MULTILINE)
+    sources = [unseen.sub("", (WEB / f"{module}.js").read_text(encoding="utf-8")) for module in MODULES]
+    script = re.search(r"<script>(.*)</script>", page({}, "x"), re.DOTALL)
+    assert script is not None
+    wanted = [text for source in sources for text in _quoted(source)]
+    assert len(wanted) > 1000
+    assert _quoted(script[1])[1:] == wanted, "the first one says that the script is strict"
 
 
 @pytest.mark.skipif(shutil.which("tsc") is None, reason="TypeScript is not installed: npm install --global typescript")
@@ -415,3 +542,47 @@ def test_damaged_goldens_are_read_as_far_as_they_go() -> None:
     assert len(run["turns"]) == 3
     for pack in ("team", "block"):
         assert run_data({"pack": pack, "trace": [1], "events": [1], "steps": [1], "fanIns": [1]}, "x", "x") is not None
+
+
+def test_a_summary_says_what_changed(project: Path, capsys: Any) -> None:
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    assert main(["studio", "workflows", "--isolated", "--git", "HEAD", "--format", "markdown"]) == 0
+    nothing = capsys.readouterr().out
+    assert "No workflow changed in behaviour." in nothing
+    document = branching()
+    gone = document["steps"].pop(4)
+    document["steps"][0]["prompt"] += " Use {{nowhere}}."
+    document["name"] = "A | B <b>"
+    write_project(project, document)
+    now = _workflow(_data("workflows"), "demo.branching")["hash"]
+    total = {"covered": 2, "points": 5}
+    entry = {"workflowId": "demo.branching", "workflowHash": now, "total": total, "points": []}
+    Path("coverage.json").write_text(json.dumps({"workflows": [entry]}))
+    replayed = [
+        {"workflowId": "demo.branching", "verdict": verdict, "at": "sign-off", "reason": "the step is gone"}
+        for verdict in ("same", "breaks")
+    ]
+    Path("replays.json").write_text(json.dumps({"sessions": replayed}))
+    failed = {"test": "s/a.scenario.json::a", "state": "failed", "seconds": 1, "message": f"no {gone['id']}"}
+    Path("runs.json").write_text(json.dumps({"runs": [], "tests": [failed]}))
+    given = ["--coverage", "coverage.json", "--replays", "replays.json", "--runs", "runs.json"]
+    command = ["studio", "workflows", "--isolated", "--git", "HEAD", "--format", "markdown", *given]
+    assert main([*command, "--output", "-"]) == 0
+    told = capsys.readouterr().out
+    lines = told.split("\n")
+    assert lines[0].endswith("since `HEAD`")
+    assert lines[2] == r"## A \| B \<b\>"
+    assert "- ❌ a major change needs version 2.0.0, it says 1.0.0" in lines
+    assert "- step “A step” is gone" in lines
+    assert "- prompt of “A step” changed" in lines
+    assert any(line.startswith("- ⚠️ new: `CD023`") and "nowhere" in line for line in lines)
+    assert "- 2 of 5 goals shown by tests" in lines
+    assert "- ❌ 1 of 2 replayed sessions would break" in lines
+    assert "- `sign-off`: the step is gone" in lines
+    assert "- ❌ 1 of 1 test failed" in lines
+    assert len(lines) < 40
+    assert main([*command, "--output", "summary.md"]) == 0
+    assert Path("summary.md").read_text(encoding="utf-8") == told
+    assert main(["studio", "workflows", "--format", "markdown"]) == 2
+    assert "--format markdown needs --git REV" in capsys.readouterr().err

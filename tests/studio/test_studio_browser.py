@@ -151,11 +151,10 @@ def test_every_workflow_step_and_variable_is_reached_by_click(opened: Any, built
             # The page is drawn anew after a click; one that comes meanwhile would be lost.
             opened.wait_for_selector(f"{place}[aria-current='step']")
             assert opened.inner_text("#step-title").startswith(step["title"][:10].split("<")[0])
-            goals = [p for p in (workflow["coverage"] or {"points": []})["points"] if p["place"].endswith(step["id"])]
-            assert opened.locator(".panel .goals > li").count() == len(goals)
         _open(opened, workflow["id"])
         for variable in workflow["vars"]:
-            opened.click(f"button.variable[data-variable='{variable['name']}']")
+            opened.click(f".variables a.variable[data-variable='{variable['name']}']")
+            opened.wait_for_selector(f"a.variable.chosen[data-variable='{variable['name']}']")
             marked = opened.locator(".canvas .card:not(.dim)").count()
             assert marked >= len({*variable["set"], *variable["read"]} & {n["id"] for n in workflow["layout"]["nodes"]})
             opened.keyboard.press("Escape")
@@ -163,34 +162,39 @@ def test_every_workflow_step_and_variable_is_reached_by_click(opened: Any, built
 
 def test_drawn_numbers_are_those_of_the_data(opened: Any, built: Any) -> None:
     data = built[1]
-    facts = opened.locator(".fact").all_inner_texts()
-    assert facts[0].split("\n")[0] == str(len(data["workflows"]))
-    severities = [f["severity"] for workflow in data["workflows"] for f in workflow["findings"]]
-    counts = " / ".join(str(severities.count(name)) for name in ("error", "warning", "info"))
-    assert facts[1].split("\n")[0] == counts
-    assert "1 of 3 goals shown" in facts[2]
+    findings = [f["severity"] for workflow in data["workflows"] for f in workflow["findings"]]
+    tiles = [text.split("\n") for text in opened.locator(".tile").all_inner_texts()]
+    assert [tile[:2] for tile in tiles] == [
+        ["1", "to review"],
+        [str(findings.count("error")), "errors"],
+        [str(len(data["workflows"]) - 1), "workflows untested"],
+        ["1", "session gave up"],
+    ]
+    assert "33% of 3 goals shown" in tiles[2][2]
     assert opened.locator("tbody tr").count() == len(data["workflows"])
     _open(opened, "demo.branching")
-    layers = opened.locator("[data-layer]").all_inner_texts()
+    layers = opened.locator(".layers a").all_inner_texts()
     workflow = next(item for item in data["workflows"] if item["id"] == "demo.branching")
     bytes_read = sum(step["bytes"] for step in workflow["steps"])
     assert [re.sub(r"\s+", "", text) for text in layers] == [
         "Flow",
         f"Findings{len(workflow['findings'])}",
         "Coverage33%",
-        f"Cost{bytes_read}B",
         "Sessions9",
-        "Mutants88%",
+        "Mutants1",
+        f"Cost{bytes_read}B",
     ]
-    opened.click("[data-layer=coverage]")
-    assert opened.inner_text(".card[data-step=first] .mark") == "1/1"
-    assert opened.inner_text(".card[data-step=small-way] .mark") == "0/1"
+    opened.click(".layers [data-choice=coverage]")
+    opened.wait_for_selector(".work-top:has-text('1 of 3 goals shown')")
+    assert opened.inner_text(".card[data-step=first] .mark") == "✓"
+    assert opened.inner_text(".card[data-step=small-way] .mark") == "1 missing"
     assert opened.inner_text(".label .mark >> nth=0") == "never true"
-    opened.click("[data-layer=sessions]")
-    assert opened.inner_text(".card[data-step=first] .mark") == "7 passed, 2 blocked, 1 gave up"
-    opened.click("[data-layer=mutants]")
-    assert opened.inner_text(".card[data-step=small-way] .mark") == "1 unnoticed"
-    opened.click(".card[data-step=small-way]")
+    opened.click(".layers [data-choice=sessions]")
+    opened.wait_for_selector(".card[data-step=first] .mark:text-is('1 gave up')")
+    assert opened.locator(".work-where").all_inner_texts() == ["1 of 8", "2 of 8"]
+    opened.click(".layers [data-choice=mutants]")
+    opened.wait_for_selector(".card[data-step=small-way] .mark:text-is('1 unnoticed')")
+    assert "8 of 9 noticed, 88%" in opened.inner_text(".legend-bar")
     assert "CND-NEG" in opened.inner_text(".panel")
 
 
@@ -212,10 +216,10 @@ def _some_runs(runs: list[Any]) -> list[Any]:
 def test_every_run_is_played(opened: Any, built: Any) -> None:
     opened.click("nav >> text=Runs")
     runs = built[1]["runs"]
-    assert opened.locator("a.name").count() == len(runs)
+    assert opened.locator(".run-row").count() == len(runs)
     for run in _some_runs(runs):
         _open(opened, f"~run/{run['name']}")
-        assert opened.inner_text("h1") == run["name"]
+        assert opened.inner_text("h1").strip() == run["name"]
         if run["kind"] != "workflow":
             continue
         assert opened.locator(".moments .moment").count() == len(run["turns"])
@@ -240,7 +244,8 @@ def test_keys(opened: Any) -> None:
     opened.keyboard.press("3")
     assert "sample values" in opened.inner_text(".panel")
     opened.keyboard.press("]")
-    assert opened.get_attribute("[data-layer=findings]", "aria-pressed") == "true"
+    opened.wait_for_selector(".layers [data-choice=findings][aria-current=true]")
+    opened.keyboard.press("[")
     opened.keyboard.press("/")
     opened.keyboard.type("large-way")
     opened.keyboard.press("Enter")
@@ -250,7 +255,7 @@ def test_keys(opened: Any) -> None:
     opened.keyboard.press("t")
     assert opened.evaluate("document.documentElement.dataset.theme") == "dark"
     opened.keyboard.press("h")
-    opened.wait_for_selector("h1:text-is('Workflows')")
+    opened.wait_for_selector(".tiles")
 
 
 def test_hostile_text_is_text(opened: Any, built: Any) -> None:
@@ -267,8 +272,13 @@ def test_hostile_text_is_text(opened: Any, built: Any) -> None:
     places += [f"~run/{run['name']}/{moment}" for run in runs for moment in range(0, len(run.get("turns", [0])), 5)]
     for address in places:
         _open(opened, address)
-        for layer in opened.eval_on_selector_all("[data-layer]", "all => all.map(each => each.dataset.layer)"):
-            opened.click(f"[data-layer={layer}]")
+        for layer in opened.eval_on_selector_all(".layers a", "all => all.map(each => each.dataset.choice)"):
+            opened.click(f".layers [data-choice={layer}]")
+            for _ in range(4):
+                opened.keyboard.press("j")
+        opened.keyboard.press("/")
+        opened.keyboard.type("img")
+        opened.keyboard.press("Escape")
         assert opened.locator("img").count() == 0
         assert opened.title() != "0"
         text = opened.inner_text("body")
@@ -297,13 +307,14 @@ def test_lists_are_sorted_and_filtered(opened: Any, built: Any) -> None:
     names = sorted(item["name"].lower() for item in built[1]["workflows"] if item["id"] != "demo.hostile")
     for wanted in (names, names[::-1]):
         opened.click("[data-sort=workflow]")
+        opened.wait_for_selector(f"th[aria-sort={'ascending' if wanted is names else 'descending'}]")
         shown = [name.lower() for name in opened.locator("a.name").all_inner_texts() if "img" not in name]
         assert shown == wanted
     opened.fill("main input[type=search]", "branching")
     assert opened.locator("a.name").all_inner_texts() == ["Branching"]
     for address, total in (("~runs", len(built[1]["runs"])), ("~locks", built[1]["locks"]["totalLocks"])):
         _open(opened, address)
-        rows = opened.locator("a.name, main details.entry")
+        rows = opened.locator(".run-row, main details.entry")
         assert rows.count() == total
         opened.fill("main input[type=search]", "conflict")
         assert 0 < rows.count() < total
@@ -313,14 +324,19 @@ def test_lists_are_sorted_and_filtered(opened: Any, built: Any) -> None:
 
 def test_what_happened_to_teams_and_blocks(opened: Any) -> None:
     _open(opened, "~run/build-guided")
-    assert opened.locator(".phase").count() == 18
-    assert opened.locator(".phase.gate").count() == 3
+    assert opened.locator(".phase-band").count() == opened.locator(".team-log > li").count() == 17
+    assert opened.locator(".phase-band.gate").count() == 3
     assert "guidance: pin the compiler" in opened.inner_text("main")
+    opened.click(".beat[aria-label^='1: ']")
+    opened.wait_for_selector(".panel .eyebrow:has-text('event 1 of')")
     _open(opened, "~run/conflict-decided")
     assert opened.locator(".fan .lane-card").all_inner_texts()[0].startswith("form")
     assert "2 conflicts" in opened.inner_text(".fan")
+    assert opened.locator(".files .lost").count() == 3
+    opened.click(".lane-card >> nth=1")
+    opened.wait_for_selector("#step-title:text-is('api')")
     _open(opened, "~run/release-train")
-    assert opened.locator(".stages > li").count() == 6
+    assert opened.locator(".stages > .stage").count() == 6
 
 
 def _repository(folder: Path) -> None:
@@ -343,15 +359,26 @@ def test_changes_are_drawn_where_they_are(browser: Any, tmp_path: Path, monkeypa
     assert main(["studio", "workflows", "--git", "HEAD", "--output", "page.html"]) == 0
     view = browser.new_page(viewport={"width": 1400, "height": 900})
     view.goto(f"{(tmp_path / 'page.html').as_uri()}#demo.branching")
-    view.click("[data-layer=changes]")
-    assert view.locator(".ghost").all_inner_texts() == ["− large-way"]
-    first, gone = (view.locator(place).bounding_box() for place in (".card[data-step=first]", ".ghost"))
-    assert first["y"] + first["height"] <= gone["y"] <= first["y"] + first["height"] + 8, "it was below the first step"
+    view.click(".layers [data-choice=changes]")
+    view.wait_for_selector(".ghost")
+    assert view.locator(".ghost").all_inner_texts() == ["− A step"]
+    places = (".card[data-step=first]", ".ghost", ".frame.loop")
+    first, gone, loop = (view.locator(place).bounding_box() for place in places)
+    assert first["y"] + first["height"] <= gone["y"], "it was below the first step"
+    assert gone["y"] + gone["height"] <= loop["y"] + 2, "and above the loop, which did not move"
     assert view.inner_text(".card[data-step=small-way] .mark") == "↕ moved"
     assert view.inner_text(".card[data-step=first] .mark") == "~ changed"
     view.click(".card[data-step=first]")
-    view.click("[data-text=change]")
+    view.wait_for_selector(".work.open")
     assert view.locator("ins").all_inner_texts() == [" Carefully."]
+    view.keyboard.press("Enter")
+    view.wait_for_selector(".panel-tabs [aria-current]:has-text('A step')")
+    view.keyboard.press("4")
+    view.wait_for_selector("[data-choice=change][aria-current]")
+    assert view.locator("ins").all_inner_texts() == [" Carefully."]
+    view.click(".ghost")
+    view.wait_for_selector(".work.open:has-text('Step is gone')")
+    assert "Plan it." in view.inner_text(".work.open .all-gone"), "its text is kept"
     view.close()
 
 

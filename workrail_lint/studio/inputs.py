@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file, walk
+from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.studio.runs import run_data, session_runs, with_outcome
 
@@ -20,19 +21,25 @@ _ANY: Shape = object
 _TEXT: Shape = (str, list)
 _OBJECTS: Shape = [dict]
 _POINT: Shape = {"kind": str, "place": str, "case": str, "tests?": [str]}
+_SESSION: Shape = {"id": str, "status": str, "steps": [str], "blocked?": [[str]], "stuck?": str}
+_VERSION: Shape = {"hash": str, "version?": str, "sessions": [_SESSION], "older?": dict}
 _WORKFLOW: Shape = {
     "workflowId?": str,
     "workflowHash?": str,
     "workflowHashes?": [str],
     "points?": [_POINT],
     "survived?": _OBJECTS,
+    "each?": [_VERSION],
     "steps?": (list, dict),
     "cost?": dict,
 }
 REPORT: Shape = {"workflows": [_WORKFLOW]}
 # People copy the id of a group into a shell.
-_GROUP: Shape = {"id?": re.compile("[0-9A-Za-z-]*"), "goldens?": [str]}
-PENDING: Shape = {"groups": [_GROUP], "pending?": [{"differences?": list}]}
+_GROUP: dict[str, Any] = {"id?": re.compile("[0-9A-Za-z-]*"), "goldens?": [str]}
+_EDIT: Shape = {**_GROUP, "groups?": list}
+_DIFFERENCE: Shape = {"change?": str, "step?": str, "field?": str, "pointer?": str}
+_PENDING: Shape = {"golden?": str, "test?": str, "state?": str, "differences?": [_DIFFERENCE]}
+PENDING: Shape = {"groups": [_GROUP], "pending?": [_PENDING], "edits?": [_EDIT], "unexplained?": list}
 LOCKS: Shape = {
     "totalLocks": int,
     "coveredLocks?": int,
@@ -89,10 +96,10 @@ def _has(value: dict[str, Any], name: str, shape: Shape) -> bool:
 Data = dict[str, Any]
 _GOLDEN = ".golden.json"
 # The members of entries that a page shows.
-_OF_MUTATION = ("stale", "mutants", "killed", "inert", "score", "survived")
-_OF_COST = ("stale", "cost")
+_OF_MUTATION = ("stale", "workflowHash", "others", "mutants", "killed", "inert", "score", "survived")
+_OF_COST = ("stale", "workflowHash", "others", "cost")
 _OF_LOCKS = ("totalLocks", "coveredLocks", "provenLocks", "byCategory", "covered", "uncovered")
-_SHAPES = {"workflows": REPORT, "groups": PENDING, "totalLocks": LOCKS, "runs": RUNS}
+_SHAPES = {"workflows": REPORT, "groups": PENDING, "totalLocks": LOCKS, "runs": RUNS, "sessions": {"sessions": list}}
 
 
 class Inputs(NamedTuple):
@@ -105,6 +112,15 @@ class Inputs(NamedTuple):
     sessions: Data | None = None
     cost: Data | None = None
     locks: Data | None = None
+
+    @property
+    def redacted(self) -> Inputs:
+        """The same without secrets, reserved variables and places on a machine: nothing else may reach a page."""
+        redactor = Redactor()
+        reports = {name: redactor.report(getattr(self, name)) for name in self._fields if name != "runs"}
+        # Sessions were redacted when they were read, by the folders that they worked in.
+        runs = tuple(run if run["kind"] == "session" else redactor.report(run) for run in self.runs)
+        return Inputs(runs=runs, **reports)
 
     @property
     def observed_workflows(self) -> set[Any]:
@@ -128,16 +144,23 @@ class Inputs(NamedTuple):
             for point in listed
         ]
         totals = {name: entry.get(name) for name in ("total", "kinds")}
-        return {"stale": bool(entry.get("stale")), **totals, "tests": tests, "points": points}
+        of = _members(entry, ("workflowHash", "others"))
+        return {"stale": bool(entry.get("stale")), **of, **totals, "tests": tests, "points": points}
 
     def mutation_of(self, ident: str, hashes: Collection[str]) -> Data | None:
-        return _members(_of_workflow(self.mutation, ident, hashes), _OF_MUTATION)
+        entry = _of_workflow(self.mutation, ident, hashes)
+        return entry and _members(entry, _OF_MUTATION)
 
     def sessions_of(self, ident: str, hashes: Collection[str]) -> Data | None:
-        return _of_workflow(self.sessions, ident, hashes)
+        """Return the sessions of a workflow; of each version whether it is that of the file."""
+        entry = _of_workflow(self.sessions, ident, hashes)
+        if entry is None or "each" not in entry:
+            return entry
+        return {**entry, "each": [{**each, "current": each.get("hash") in hashes} for each in entry["each"]]}
 
     def cost_of(self, ident: str, hashes: Collection[str]) -> Data | None:
-        return _members(_of_workflow(self.cost, ident, hashes), _OF_COST)
+        entry = _of_workflow(self.cost, ident, hashes)
+        return entry and _members(entry, _OF_COST)
 
     @property
     def pending_goldens(self) -> Data | None:
@@ -145,25 +168,34 @@ class Inputs(NamedTuple):
             return None
         pending = [
             {
-                **{name: item.get(name) for name in ("golden", "state")},
-                "differences": len(item.get("differences") or ()),
+                **{name: item.get(name) for name in ("golden", "state", "test")},
+                "differences": [_difference(each) for each in item.get("differences") or ()],
             }
             for item in self.goldens.get("pending") or ()
         ]
-        return {"groups": self.goldens.get("groups", []), "pending": pending}
+        by_edit: Data = {name: self.goldens[name] for name in ("edits", "unexplained") if name in self.goldens}
+        return {"groups": self.goldens.get("groups", []), "pending": pending, **by_edit}
 
     @property
     def lock_counts(self) -> Data | None:
-        return _members(self.locks, _OF_LOCKS)
+        return self.locks and _members(self.locks, _OF_LOCKS)
 
 
-def _members(entry: Data | None, names: tuple[str, ...]) -> Data | None:
+def _difference(item: Data) -> Data:
+    """Return where a golden differs, with the words of before and now where they are short enough to read in a line."""
+    kept = {name: item[name] for name in ("change", "step", "field", "pointer") if item.get(name) is not None}
+    if item.get("change") != "changed":
+        return kept
+    return kept | {name: item[name] for name in ("old", "new") if not isinstance(item.get(name), dict)}
+
+
+def _members(entry: Data, names: tuple[str, ...]) -> Data:
     """Return an entry without what the page does not show."""
-    return None if entry is None else {name: entry[name] for name in names if name in entry}
+    return {name: entry[name] for name in names if name in entry}
 
 
 def read_data(path: str, what: str, *members: str) -> Ok[Data] | Err[str]:
-    """A JSON file with one of the members that such files have."""
+    """Return a JSON file with one of the members that such files have."""
     read = read_file(path)
     if isinstance(read, Err):
         return Err(read.error.message)
@@ -180,7 +212,7 @@ def read_data(path: str, what: str, *members: str) -> Ok[Data] | Err[str]:
 
 
 def recorded_runs(report: Data) -> Iterator[Data]:
-    """The runs that `pytest --workrail-runs-json` wrote down, each named after its test."""
+    """Yield the runs that `pytest --workrail-runs-json` wrote down, each named after its test."""
     names: dict[str, int] = {}
     outcomes = {each["test"]: each for each in report.get("tests", ())}
     for item in report.get("runs", ()):
@@ -200,24 +232,44 @@ def recorded_runs(report: Data) -> Iterator[Data]:
         yield with_outcome({**bare, "status": None, "blocked": 0}, outcomes[test])
 
 
-def without_known(goldens: Iterable[Data], runs: Sequence[Data]) -> Iterator[Data]:
-    """The goldens of tests that did not run: of the others, the run itself says more."""
-    ran = {(os.path.dirname(run["path"]), run["name"]) for run in runs}
+def with_goldens(runs: Sequence[Data], goldens: Iterable[Data]) -> Iterator[Data]:
+    """Yield the runs of tests, and the goldens of those that did not run.
+
+    Of a test that ran, the run says more than its golden. A test that passed without a recorded run did what its golden
+    says, so the golden takes its place.
+    """
+    ran = {_place(run["path"], run["name"]): run for run in runs}
+    known: dict[tuple[str, str], Data] = {}
+    others = []
     for golden in goldens:
-        folder = os.path.dirname(os.path.dirname(golden["path"]))  # out of `__goldens__`
-        if (folder, golden["name"]) not in ran:
-            yield golden
+        # The folder of the test is the one around `__goldens__`.
+        place = os.path.dirname(os.path.dirname(golden["path"])), golden["name"]
+        if place in ran:
+            known[place] = golden
+        else:
+            others.append(golden)
+    for place, run in ran.items():
+        is_bare = run["kind"] == "test" and run["outcome"]["state"] in ("passed", "flaky")
+        if is_bare and place in known:
+            yield {**known[place], "test": run["test"], "outcome": run["outcome"]}
+        else:
+            yield run
+    yield from others
+
+
+def _place(path: str, name: str) -> tuple[str, str]:
+    return os.path.dirname(path), name
 
 
 def session_reports(reports: Sequence[tuple[str, Data]]) -> tuple[Data | None, list[Data]]:
-    """Counts over sessions, and sessions as runs. A report has the one or the other."""
+    """Return counts over sessions, and sessions as runs. A report has the one or the other."""
     counts = [data for _, data in reports if "workflows" in data]
     runs = [run for path, data in reports if "workflows" not in data for run in session_runs(data, path)]
     return (counts[-1] if counts else None), runs
 
 
 def read_runs(folders: list[str], root: str) -> Iterator[Data]:
-    """The goldens below folders as runs, by path. A file that is damaged is left out: its test says so."""
+    """Yield the goldens below folders as runs, by path. A file that is damaged is left out: its test says so."""
     for folder in folders:
         for path in _goldens(folder):
             read = read_file(path)
@@ -243,15 +295,20 @@ def _goldens(folder: str) -> Iterator[str]:
 
 
 def _of_workflow(listed: Data | None, ident: str, hashes: Collection[str]) -> Data | None:
-    """The entry about a workflow. One about another version of it is marked as stale."""
+    """Return the entry about a workflow, with the versions that other entries are about.
+
+    One about another version of it is marked as stale.
+    """
     entries: list[Data] = [item for item in (listed or {}).get("workflows", ()) if item.get("workflowId") == ident]
     exact = [item for item in entries if set(_hashes_of(item)) <= set(hashes)]
-    if exact:
-        return exact[-1]
-    return {**entries[-1], "stale": True} if entries else None
+    if not entries:
+        return None
+    chosen = exact[-1] if exact else {**entries[-1], "stale": True}
+    others = sorted({each for item in entries for each in _hashes_of(item)} - {*hashes, *_hashes_of(chosen)})
+    return {**chosen, "others": others} if others else chosen
 
 
 def _hashes_of(entry: Data) -> list[str]:
-    """The versions that an entry is about; none if it does not say."""
+    """Return the versions that an entry is about; none if it does not say."""
     named: list[str] = entry.get("workflowHashes") or [entry.get("workflowHash")]
     return [item for item in named if item]

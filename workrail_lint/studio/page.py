@@ -5,33 +5,92 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import chain
 from typing import Any
+from urllib.parse import quote
 
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.html import html_page
-from workrail_lint.studio.page_data import PackedWorkflows
+from workrail_lint.base.version import VERSION
+from workrail_lint.studio.inputs import Inputs
+from workrail_lint.studio.page_data import Data, PackedWorkflows, ProjectView, Reports
+from workrail_lint.studio.project import project_data
+from workrail_lint.studio.workflow import Source, program_view
+from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.workrail.model.ir import Program
 
 _WEB = os.path.join(os.path.dirname(__file__), "web")
 # In the order in which they need each other.
-MODULES = ("dom", "words", "store", "layers", "graph", "panel", "runs", "front", "goldens", "catalog", "app")
+MODULES = (
+    *("dom", "words", "store", "live", "outcomes", "layers", "panel", "graph", "worklists", "charts", "runs", "front"),
+    *("goldens", "catalog", "rules", "search", "app"),
+)
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 # Comments and indentation are for those who read the sources; the page has no use for them.
 _COMMENT = re.compile(r"/\*\*[\s\S]*?\*/ ?|^ *//.*\n", re.MULTILINE)
 _INDENTATION = re.compile(r"^\s+", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=function|const|let|class)", re.MULTILINE)
+# What is quoted: a string, a template, which may hold another one, or a regular expression.
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_TEMPLATE_TEXT = r"[^`\\$]|\\.|\$(?!\{)"
+_TEMPLATE_CODE = r"[^{}`]|\{[^{}`]*\}"
+_INNER = rf"`(?:{_TEMPLATE_TEXT}|\$\{{(?:{_TEMPLATE_CODE})*\}})*`"
+_TEMPLATE = rf"`(?:{_TEMPLATE_TEXT}|\$\{{(?:{_TEMPLATE_CODE}|{_INNER})*\}})*`"
+_PATTERN = r"(?<=[(,=:!?&|;\n ])/(?![/* ])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*"
+# Signs that need no space around them.
+_SCRIPT_SPACE = re.compile(rf"({_STRING}|{_TEMPLATE}|{_PATTERN})| *([*/%=<>!?:;,.(){{}}\[\]&|]) *")
+_EXPORT = re.compile(r"^export (?=async |function|const|let|class)", re.MULTILINE)
+_STYLE_SPACE = re.compile(r"\s*;?\s*(\})\s*|\s*([{;])\s*|(?<=[a-z-])(:) |(,)\s+")
 
 
 def page(data: dict[str, Any], title: str) -> str:
-    """The whole page as text. The same data gives the same bytes."""
+    """Return the whole page as text. The same data gives the same bytes."""
     return page_bytes(data, title).decode()
 
 
+def goldens_page(goldens: Data, title: str) -> bytes:
+    """Return a page of one view: pending changes of goldens, as `workrail-test golden diff --json` prints them."""
+    pending = Inputs(goldens=goldens).redacted.pending_goldens
+    view = ProjectView(title, VERSION, None, {}, PackedWorkflows(has_revision=False), [], pending, [], None)
+    return page_bytes({**view.as_json(), "views": ["goldens"]}, title)
+
+
+def mutants_page(sources: Sequence[Source], report: Data, catalog: Catalog, title: str) -> bytes:
+    """Return a page of one layer: what `workrail-test mutate --json` found out about workflows."""
+    data = project_data(title, sources, Inputs(mutation=report), catalog)
+    idents = [workflow["id"] for workflow in data["workflows"]]
+    return page_bytes({**data, "catalog": [], **_one_layer(idents, "mutants")}, title)
+
+
+def sessions_page(pins: Iterable[tuple[str, Program]], inputs: Inputs, title: str) -> bytes:
+    """Return a page of sessions, or of counts over them, on the workflows that they were pinned to, by hash."""
+    inputs = inputs.redacted
+    workflows = PackedWorkflows(has_revision=False)
+    hashes = {}
+    for pin_hash, program in pins:
+        view = program_view(program, pin_hash)
+        view.reports = Reports(None, None, inputs.sessions_of(view.id, {pin_hash}), None, None)
+        workflows.add(view)
+        hashes[view.id] = pin_hash
+    runs = [{**run, "stale": run["hash"] != hashes.get(run["workflow"])} for run in inputs.runs]
+    data = ProjectView(title, VERSION, None, {}, workflows, runs, None, [], None).as_json()
+    if runs or not hashes:
+        start = {"start": f"~run/{quote(runs[0]['name'], safe='')}"} if len(runs) == 1 else {}
+        return page_bytes({**data, "views": ["runs", "run"], **start}, title)
+    return page_bytes({**data, **_one_layer([*hashes], "sessions")}, title)
+
+
+def _one_layer(idents: Sequence[str], layer: str) -> Data:
+    """Return what makes a page one of a single layer; with one workflow it begins there."""
+    if len(idents) != 1:
+        return {"views": ["front", "workflow"], "layer": layer}
+    return {"views": ["workflow"], "layer": layer, "start": f"{quote(idents[0], safe='')}?layer={layer}"}
+
+
 def page_bytes(data: dict[str, Any], title: str) -> bytes:
-    """The same as bytes, which are in memory once."""
-    script, style = _script(), _INDENTATION.sub("", read_shipped(os.path.join(_WEB, "style.css")).decode())
+    """Return the whole page as bytes, which are in memory only once."""
+    script, style = script_text(), style_text()
     # A watched page looks at its own file in a frame; no other page loads anything.
     frames = "file: 'self'" if data.get("watched") else ""
     start = '<script type="application/json" id="data">'
@@ -39,17 +98,18 @@ def page_bytes(data: dict[str, Any], title: str) -> bytes:
         '<div id="app"></div><noscript>This page needs JavaScript. It loads nothing from the network.</noscript>'
         f"{start}</script>"
     )
-    before, marker, after = html_page(f"{title} - studio", style, body, script=script, frames=frames).partition(start)
+    shell = html_page(f"{title} - studio", style, body, script=script, frames=frames)
+    before, marker, after = shell.partition(start)
     return _joined(chain((before, marker), script_pieces(data), (after,)))
 
 
 def script_bytes(data: dict[str, Any]) -> bytes:
-    """JSON in ASCII that can stand inside a script element."""
+    """Return JSON in ASCII that is safe inside a script element."""
     return _joined(script_pieces(data))
 
 
 def script_pieces(data: dict[str, Any]) -> Iterator[str]:
-    """Yield the same in pieces, so that a page of many workflows is made of one at a time."""
+    """Yield that JSON in pieces, so that only one of many workflows is in memory as text."""
     separator = "{"
     for name, value in data.items():
         yield f"{separator}{_script_json(name)}:"
@@ -74,10 +134,17 @@ def _joined(pieces: Iterable[str]) -> bytes:
     return content.getvalue()
 
 
-def _script() -> str:
-    """The modules as one script: they import only each other and every name at their top level is unique."""
+def style_text() -> str:
+    """Return the style of a page, without the spaces that only its readers need."""
+    text = read_shipped(os.path.join(_WEB, "style.css")).decode()
+    return _STYLE_SPACE.sub(lambda match: match[match.lastindex or 0], text)
+
+
+def script_text() -> str:
+    """Return the modules as one script: they import only each other and every name at their top level is unique."""
     parts = []
     for name in MODULES:
         text = read_shipped(os.path.join(_WEB, f"{name}.js")).decode()
         parts.append(_EXPORT.sub("", _INDENTATION.sub("", _IMPORT.sub("", _COMMENT.sub("", text)))))
-    return f'"use strict";(() => {{\n{"".join(parts)}\n}})();\n'
+    script = _SCRIPT_SPACE.sub(lambda match: match[1] or match[2], "".join(parts))
+    return f'"use strict";(() => {{\n{script}\n}})();\n'

@@ -13,6 +13,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, overload
 from zlib import compress, decompress
 
+from workrail_lint.base.redaction import AUTHORED, Redactor
+
 Data = dict[str, Any]
 # Who wrote a part of a prompt, which builtin it is, and the text, or the number of a shared text.
 PromptPiece = list[Any]
@@ -90,6 +92,9 @@ class WorkflowView:
     tree: list[Data] = field(kw_only=True)
     reports: Reports | None = None
     changes: Data | None = None  # since the revision
+    # A file that does not compile: where (line, column, excerpt) and why (message). If an earlier version did,
+    # the steps and the drawing are those of its commit (commit, committed).
+    broken: Data | None = None
 
     @property
     def builtins(self) -> set[str]:
@@ -118,6 +123,42 @@ class BuiltinView:
     usedBy: list[str] = field(kw_only=True)  # noqa: N815 - the name in the page
 
 
+@dataclass(slots=True)
+class TeamView:
+    """A team session: a simulated run, or a session folder."""
+
+    name: str
+    path: str
+    status: str | None  # the state it is in
+    blocked: int
+    blockers: list[Data]
+    mode: str | None
+    states: list[str]  # in the order in which it went through them
+    tasks: dict[str, str | None]  # by id, how far each is
+    decisions: list[Data]
+    events: list[Data]  # each with its `event` and `state`
+    titles: dict[str, str] | None = None  # of the tasks, by id; a run has none
+    kind: str = field(default="team", init=False)
+
+
+@dataclass(slots=True)
+class BlocksView:
+    """A graph of blocks: a simulated run, or a definition that has not run."""
+
+    name: str
+    path: str
+    status: str | None
+    blocked: int
+    blockers: list[Data]
+    plan: list[Data]  # stages: a node, or a group with its lanes
+    nodes: list[Data]  # each with its status and prompt; of a definition the status is null
+    merges: list[Data]
+    events: list[Data]
+    labels: dict[str, str] | None = None  # the names of nodes; a run has none
+    transitions: list[Data] | None = None  # `from`, `to` and `when`; a run has none
+    kind: str = field(default="blocks", init=False)
+
+
 class PackedWorkflows(Sequence[Data]):
     """The data of workflows, unpacked one at a time: a page may show 20,000 of them.
 
@@ -127,18 +168,23 @@ class PackedWorkflows(Sequence[Data]):
     def __init__(self, *, has_revision: bool) -> None:
         self._has_revision = has_revision
         self._packed: list[bytes] = []
+        self._redactor = Redactor(AUTHORED)
         self._texts: Counter[str] = Counter()
         self._numbers: Mapping[str, int] = {}
 
     def add(self, workflow: WorkflowView) -> None:
-        data = _members(workflow)
-        data |= {"steps": [*map(_members, workflow.steps)], "vars": [*map(_members, workflow.vars)]}
+        data = members(workflow)
+        data |= {"steps": [*map(members, workflow.steps)], "vars": [*map(members, workflow.vars)]}
         if workflow.reports is not None:
-            data |= _members(data.pop("reports"))
+            data |= members(data.pop("reports"))
         if self._has_revision:
             data |= {"changes": data.pop("changes", None)}
-        self._texts.update(_long_texts(step.pieces for step in workflow.steps))
-        self._packed.append(compress(json.dumps(data).encode(), 1))
+        text = json.dumps(data)
+        if self._redactor.is_needed_for(text):
+            data = self._redactor.value(data)
+            text = json.dumps(data)
+        self._texts.update(_long_texts(step["pieces"] for step in data["steps"]))
+        self._packed.append(compress(text.encode(), 1))
 
     def share(self, prompts: Sequence[list[PromptPiece]]) -> list[str]:
         """Return the long texts that occur more than once here and in more prompts, in which they become numbers."""
@@ -206,11 +252,12 @@ class ProjectView:
             "workflows": self.workflows,
             "runs": self.runs,
             "goldens": self.goldens,
-            "catalog": [*map(_members, self.catalog)],
+            "catalog": [*map(members, self.catalog)],
             "locks": self.locks,
         }
 
 
-def _members(view: Any) -> Data:
+def members(view: Any) -> Data:
+    """Return a view as plain data."""
     pairs = ((each, getattr(view, each.name)) for each in fields(view))
     return {each.name: value for each, value in pairs if each.default is MISSING or value is not None}

@@ -10,16 +10,23 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.js import members_of, objects_of
 from workrail_lint.base.redaction import Redactor
+from workrail_lint.studio.page_data import BlocksView, Data, TeamView, members
+from workrail_lint.systems.base import Picture
 
-Data = dict[str, Any]
-
+# Text of which nobody knows who wrote it, as in reports of earlier versions.
+UNKNOWN = "unknown"
+# The ids of the steps that the engine adds begin so.
+_ENGINES = "wr-system-"
+# Where the engine's list of requirements begins, which goldens keep in words.
+_REQUIREMENTS = "**OUTPUT REQUIREMENTS:**"
 _SLOT = re.compile(r"⟪([A-Z_]+)(?: ([0-9]{1,9}))?⟫")
 _TOKENS = ("continueToken", "retryContinueToken", "checkpointToken")
 
 
 def run_data(golden: Data, name: str, path: str) -> Data | None:
-    """A golden of any agent contract as a run; None for a file that is no golden we know."""
+    """Return a golden of any agent contract as a run; None for a file that is no golden we know."""
     if isinstance(golden.get("transcript"), list):
         return _workflow_run(golden, name, path)
     if golden.get("pack") == "team":
@@ -30,7 +37,7 @@ def run_data(golden: Data, name: str, path: str) -> Data | None:
 
 
 def _workflow_run(golden: Data, name: str, path: str) -> Data:
-    metadata, final = _member(golden, "metadata"), _member(golden, "final")
+    metadata, final = members_of(golden.get("metadata")), members_of(golden.get("final"))
     turns = _Story(golden).turns
     return {
         "name": name,
@@ -49,7 +56,7 @@ def _workflow_run(golden: Data, name: str, path: str) -> Data:
 
 
 def with_outcome(run: Data, outcome: Data) -> Data:
-    """A run with how its test ended, and the moment at which a failure shows."""
+    """Return a run with how its test ended, and the moment at which a failure shows."""
     failed = outcome["state"] in ("failed", "changed", "error")
     moment = _moment(run.get("turns") or [], str(outcome.get("pointer", ""))) if failed else None
     return {**run, "outcome": {**{name: outcome[name] for name in _OUTCOME if name in outcome}, "moment": moment}}
@@ -78,15 +85,14 @@ def _moment(turns: list[Data], pointer: str) -> int | None:
 
 
 def _tip(turns: list[Data]) -> int:
-    """Where the preferred path ends: the last turn that went on from another one."""
+    """Return where the preferred path ends: the last turn that went on from another one."""
     moved = [number for number, turn in enumerate(turns) if "parent" in turn and turn["kind"] != "error"]
     return moved[-1] if moved else 0
 
 
 def _gaps(listed: Any) -> list[Data]:
     """Return what a run left open, with the reason in one word."""
-    gaps = [gap for gap in listed if isinstance(gap, dict)] if isinstance(listed, list) else []
-    left = [gap for gap in gaps if not gap.get("resolved")]
+    left = [gap for gap in objects_of(listed) if not gap.get("resolved")]
     return [{"reason": gap.get("detail"), "step": gap.get("step"), "summary": gap.get("summary")} for gap in left]
 
 
@@ -108,7 +114,7 @@ class _Story:
                 self._add(number, entry)
 
     def _add(self, number: int, entry: Data) -> None:
-        request, response, error = (_member(entry, name) for name in ("request", "response", "error"))
+        request, response, error = (members_of(entry.get(name)) for name in ("request", "response", "error"))
         token = request.get("continueToken") or request.get("checkpointToken")
         parent = self._made_by.get(token) if isinstance(token, str) else None
         is_advance = entry.get("tool") == "continue_workflow" and request.get("intent") != "rehydrate"
@@ -117,7 +123,7 @@ class _Story:
         self._node.append(self._node[parent] if parent is not None and not is_advance else len(self.turns))
         before = self.turns[parent] if parent is not None else None
         pending = response.get("pending") if isinstance(response.get("pending"), dict) else None
-        output = _member(request, "output")
+        output = members_of(request.get("output"))
         kind = "error" if error else _kind(response)
         turn: Data = {
             "tool": entry.get("tool"),
@@ -173,29 +179,36 @@ class _Story:
         """Return what the agent read: the author's text, and the engine's sections by name."""
         if pending is None or not isinstance(pending.get("prompt"), str | list):
             return None
-        if pending["prompt"] and all(isinstance(piece, list) and len(piece) == 2 for piece in pending["prompt"]):
-            return [["engine" if slot else "authored", slot, str(text)] for slot, text in pending["prompt"]]
+        if pending["prompt"] and _are_pairs(pending["prompt"]):
+            return _attributed(pending["prompt"])
         text, result, at = _joined(pending["prompt"]), [], 0
         texts = self._prompts.get(pending.get("stepId") or "", [])
         for match in _SLOT.finditer(text):
             if text[at : match.start()]:
-                result.append(["authored", None, text[at : match.start()]])
+                result.append([UNKNOWN, None, text[at : match.start()]])
             number = int(match[2] or 1) - 1
             if match[1] == "PROMPT" and number < len(texts):
-                result.append(["authored", None, texts[number]])
+                result += _golden_text(texts[number])
             else:
                 result.append(["engine", match[1], _slot_words(match[1])])
             at = match.end()
         if text[at:]:
-            result.append(["authored", None, text[at:]])
+            result += _golden_text(text) if not at else [[UNKNOWN, None, text[at:]]]
         return result
+
+
+def _golden_text(text: str) -> list[list[str | None]]:
+    """Return a text of a golden: what the engine wrote out in full below the author's text is not told apart there."""
+    cut = text.rfind(_REQUIREMENTS)
+    parts = [("authored", text[:cut]), (UNKNOWN, text[cut:])] if cut >= 0 else [("authored", text)]
+    return [[kind, None, part] for kind, part in parts if part]
 
 
 def _divergences(artifacts: Any) -> list[Data] | None:
     """Return where the agent says that it left the path; None where it does not."""
     divergences = [
         {"reason": artifact["reason"], "summary": artifact["summary"]}
-        for artifact in _objects(artifacts)
+        for artifact in objects_of(artifacts)
         if artifact.get("kind") == "wr.workflow_divergence"
         if isinstance(artifact.get("reason"), str) and isinstance(artifact.get("summary"), str)
     ]
@@ -203,13 +216,8 @@ def _divergences(artifacts: Any) -> list[Data] | None:
 
 
 def _slot_words(slot: str) -> str:
-    """The engine's own text has no place in a golden; its name has."""
+    """Return the name of the engine's text, which stands for the text in a golden."""
     return f"[{slot.replace('_', ' ').lower()}]"
-
-
-def _member(data: Data, name: str) -> Data:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _context(request: Data) -> Data | None:
@@ -232,16 +240,14 @@ def _blockers(response: Data) -> list[Data]:
     listed = response.get("blockers")
     if isinstance(listed, dict):
         listed = listed.get("blockers")
-    items = listed if isinstance(listed, list) else []
     return [
         {"code": item.get("code"), "message": item.get("message"), "fix": _own_words(item.get("suggestedFix"))}
-        for item in items
-        if isinstance(item, dict)
+        for item in objects_of(listed)
     ]
 
 
 def _own_words(text: Any) -> Any:
-    """Nothing where a golden has only the name of the engine's words."""
+    """Return nothing where a golden has only the name of the engine's words."""
     return None if isinstance(text, str) and _SLOT.fullmatch(text) else text
 
 
@@ -249,61 +255,73 @@ def _joined(text: Any) -> str:
     return "".join(map(str, text)) if isinstance(text, list) else str(text)
 
 
+def document_run(picture: Picture, path: str, noun: str) -> Data:
+    """Return a document that another system draws, such as the folder of a session, as a run."""
+    # What real agents and users wrote may hold what is none of a page's readers' business.
+    run = run_data(Redactor().value(picture.record), picture.name, path)
+    return {**(run or {}), "document": noun}
+
+
 def _team_run(golden: Data, name: str, path: str) -> Data:
-    """A team session: the states it went through, and what happened in each."""
+    """Return a team session: the states it went through, and what happened in each."""
     events = [event for event in golden.get("trace") or () if isinstance(event, dict)]
-    return {
-        "name": name,
-        "path": path,
-        "kind": "team",
-        "mode": golden.get("mode"),
-        "status": golden.get("finalState"),
-        "blocked": len(golden.get("blockers") or ()),
-        "states": golden.get("states") or [],
-        "tasks": golden.get("tasks") or {},
-        "decisions": golden.get("decisions") or [],
-        "blockers": golden.get("blockers") or [],
-        "events": [{k: v for k, v in event.items() if k != "n"} for event in events],
-    }
+    return members(
+        TeamView(
+            name,
+            path,
+            status=golden.get("finalState"),
+            blocked=len(golden.get("blockers") or ()),
+            blockers=golden.get("blockers") or [],
+            mode=golden.get("mode"),
+            states=golden.get("states") or [],
+            tasks=golden.get("tasks") or {},
+            titles=golden.get("titles"),
+            decisions=golden.get("decisions") or [],
+            events=[{k: v for k, v in event.items() if k != "n"} for event in events],
+        )
+    )
 
 
 def _block_run(golden: Data, name: str, path: str) -> Data:
-    """A run of blocks: lanes, merges and conflicts."""
-    return {
-        "name": name,
-        "path": path,
-        "kind": "blocks",
-        "status": golden.get("executionStatus"),
-        "blocked": len(golden.get("blockers") or ()),
-        "blockers": golden.get("blockers") or [],
-        "plan": golden.get("plan") or [],
-        "nodes": [
-            {"node": step.get("node"), "status": step.get("nodeStatus"), "prompt": step.get("prompt")}
-            for step in golden.get("steps") or ()
-            if isinstance(step, dict)
-        ],
-        "merges": [
-            {
-                "group": merge.get("group"),
-                "order": merge.get("completionOrder"),
-                "isolation": merge.get("isolation"),
-                "strategy": (merge.get("result") or {}).get("mergeStrategy"),
-                "conflicts": (merge.get("result") or {}).get("conflicts") or [],
-                "applied": merge.get("applied") or {},
-            }
-            for merge in golden.get("fanIns") or ()
-            if isinstance(merge, dict)
-        ],
-        "events": [event for event in golden.get("events") or () if isinstance(event, dict)],
-    }
+    """Return a run of blocks: lanes, merges and conflicts."""
+    return members(
+        BlocksView(
+            name,
+            path,
+            status=golden.get("executionStatus"),
+            blocked=len(golden.get("blockers") or ()),
+            blockers=golden.get("blockers") or [],
+            plan=golden.get("plan") or [],
+            nodes=[
+                {"node": step.get("node"), "status": step.get("nodeStatus"), "prompt": step.get("prompt")}
+                for step in golden.get("steps") or ()
+                if isinstance(step, dict)
+            ],
+            labels=golden.get("labels"),
+            transitions=golden.get("transitions"),
+            merges=[
+                {
+                    "group": merge.get("group"),
+                    "order": merge.get("completionOrder"),
+                    "isolation": merge.get("isolation"),
+                    "strategy": (merge.get("result") or {}).get("mergeStrategy"),
+                    "conflicts": (merge.get("result") or {}).get("conflicts") or [],
+                    "applied": merge.get("applied") or {},
+                }
+                for merge in golden.get("fanIns") or ()
+                if isinstance(merge, dict)
+            ],
+            events=[event for event in golden.get("events") or () if isinstance(event, dict)],
+        )
+    )
 
 
 _KINDS = {"blocked_attempt": "blocked", "gate_checkpoint": "gate", "checkpoint": "call"}
 
 
 def session_runs(report: Data, path: str) -> Iterator[Data]:
-    """The runs of a session."""
-    for number, story in enumerate(_objects(report.get("runs"))):
+    """Yield the runs of a session."""
+    for number, story in enumerate(objects_of(report.get("runs"))):
         name = str(story.get("session") or "session")
         # A report may be from before reports were redacted, or made with rules left out.
         redacted = Redactor().for_report(story).report(story)
@@ -311,9 +329,11 @@ def session_runs(report: Data, path: str) -> Iterator[Data]:
 
 
 def _session_run(story: Data, name: str, path: str) -> Data:
-    nodes = _objects(story.get("nodes"))
+    nodes = objects_of(story.get("nodes"))
     place = {_number(node.get("node")): at for at, node in enumerate(nodes)}
-    answers = {_number(beat.get("to")): beat for beat in _objects(story.get("beats")) if beat.get("kind") == "advance"}
+    answers = {
+        _number(beat.get("to")): beat for beat in objects_of(story.get("beats")) if beat.get("kind") == "advance"
+    }
     numbers = story.get("preferredPath")
     on_path = map(_number, numbers) if isinstance(numbers, list) else ()
     preferred = [place[number] for number in on_path if number in place]
@@ -327,21 +347,21 @@ def _session_run(story: Data, name: str, path: str) -> Data:
         "kind": "session",
         "workflow": story.get("workflowId"),
         "hash": story.get("workflowHash"),
-        "mode": _object(story.get("preferences")).get("autonomy"),
+        "mode": members_of(story.get("preferences")).get("autonomy"),
         "status": story.get("status"),
         "goal": story.get("goal"),
         "blocked": sum(1 for turn in turns if turn["blockers"]),
-        "gaps": [{"reason": gap.get("reason"), "summary": gap.get("summary")} for gap in _objects(story.get("gaps"))],
+        "gaps": [{"reason": gap.get("reason"), "summary": gap.get("summary")} for gap in objects_of(story.get("gaps"))],
         "turns": turns,
         "tip": preferred[-1] if preferred else max(len(turns) - 1, 0),
     }
 
 
 def _turn(at: int, node: Data, answer: Data, place: dict[int | None, int]) -> Data:
-    asked = _object(node.get("asked"))
+    asked = members_of(node.get("asked"))
     before = place.get(_number(node.get("parent")))
     parent = before if before is not None and before < at else None  # a story has no way back
-    loops = _objects(node.get("loops"))
+    loops = objects_of(node.get("loops"))
     iteration = _number(loops[-1].get("iteration")) if loops else None
     turn: Data = {
         "tool": "start_workflow" if parent is None else "continue_workflow",
@@ -349,21 +369,37 @@ def _turn(at: int, node: Data, answer: Data, place: dict[int | None, int]) -> Da
         "notes": answer.get("notes"),
         "artifacts": answer.get("artifacts") or None,
         "divergences": _divergences(answer.get("artifacts")),
-        "context": _object(answer.get("context")) or None,
+        "context": members_of(answer.get("context")) or None,
         "step": node.get("step"),
         "title": asked.get("title"),
-        "prompt": [["authored", None, asked["prompt"]]] if isinstance(asked.get("prompt"), str) else None,
+        "prompt": _asked_prompt(asked, "engine" if str(node.get("step")).startswith(_ENGINES) else "authored"),
         "kind": "complete" if node.get("complete") else _KINDS.get(str(node.get("kind")), "step"),
         "parent": parent,
         "round": None if iteration is None else iteration + 1,
         "gaps": answer.get("gaps") or None,
     }
     kept = {name: value for name, value in turn.items() if value is not None or name == "step"}
-    return {**kept, "blockers": _objects(node.get("blockers"))}
+    return {**kept, "blockers": objects_of(node.get("blockers"))}
+
+
+def _asked_prompt(asked: Data, writer: str) -> list[list[str | None]] | None:
+    """Return what the agent read, by who wrote it."""
+    parts = asked.get("parts")
+    if isinstance(parts, list) and parts and _are_pairs(parts):
+        return _attributed(parts, writer)
+    return [[UNKNOWN, None, asked["prompt"]]] if isinstance(asked.get("prompt"), str) else None
+
+
+def _are_pairs(parts: list[Any]) -> bool:
+    return all(isinstance(part, list) and len(part) == 2 for part in parts)
+
+
+def _attributed(parts: list[Any], writer: str = "authored") -> list[list[str | None]]:
+    return [["engine" if slot else writer, slot and str(slot), str(text)] for slot, text in parts]
 
 
 def _number_branches(turns: list[Data], preferred: set[int]) -> None:
-    """The preferred path is branch 0; what left it, and what left that, is numbered in the order of the log."""
+    """Number the branches: 0 is the preferred path; what leaves a branch is numbered in the order of the log."""
     count = 0
     continued: set[int] = set()
     for number, turn in enumerate(turns):
@@ -380,11 +416,3 @@ def _number_branches(turns: list[Data], preferred: set[int]) -> None:
 
 def _number(value: Any) -> int | None:
     return value if type(value) is int else None
-
-
-def _object(value: Any) -> Data:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Any) -> list[Data]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from workrail_lint.studio.page_data import Data, PromptPiece, StepView, VariableView, WorkflowView
+from workrail_lint.studio.runs import UNKNOWN
+from workrail_lint.systems.drawing.svg import drawing_data
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, analyse
 from workrail_lint.systems.workrail.check import CheckedDocument
-from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.nodes import Node, walk
-from workrail_lint.systems.workrail.graph.forms import drawing_data
 from workrail_lint.systems.workrail.graph.texts import condition_text, needs_person, notes
+from workrail_lint.systems.workrail.graph.tree import structure
 from workrail_lint.systems.workrail.model.ir import (
     DelegatingStep,
+    Program,
     ProgramStep,
     PromptFragment,
     PromptStep,
@@ -30,11 +33,14 @@ _ANSWER = ("MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT")
 
 
 class Source(NamedTuple):
-    """A workflow of the project. One that does not compile has findings and nothing else."""
+    """A workflow of the project. For one that does not compile, `checked` is what is drawn in its place: the last
+    version that compiles, or what can be read of the file. `broken` then says what is wrong and what is drawn.
+    """
 
     path: str
     checked: CheckedDocument
     findings: Sequence[Data]  # as the JSON report has them
+    broken: Data | None = None
 
 
 def workflow_view(source: Source) -> WorkflowView:
@@ -45,11 +51,14 @@ def workflow_view(source: Source) -> WorkflowView:
     if compiled is None:
         value = checked.document.value if isinstance(checked.document.value, dict) else {}
         ident, name = (str(value.get(member) or source.path) for member in ("id", "name"))
-        return WorkflowView(ident, name, source.path, findings, hash=None, steps=[], vars=[], layout=None, tree=[])
+        return WorkflowView(
+            ident, name, source.path, findings, hash=None, steps=[], vars=[], layout=None, tree=[], broken=source.broken
+        )
     program = compiled.program
     analysis = analyse(compiled.model, compiled.catalog, compiled=compiled, path=source.path)
     reads, sets = _flows(analysis)
-    steps = _Steps(checked, compiled, analysis, reads, sets)
+    nodes = {node.id: node for node in walk(compiled.nodes)}
+    steps = _Steps(checked, nodes, reads, sets, _samples(analysis))
     return WorkflowView(
         program.workflow_id,
         program.name,
@@ -57,38 +66,59 @@ def workflow_view(source: Source) -> WorkflowView:
         findings,
         program.about or program.description,
         program.version,
-        hash=compiled.hash,
+        hash=None if source.broken is not None else compiled.hash,
+        broken=source.broken,
         features=[feature.id for feature in program.features],
         contracts={pack.ref: {"schema": pack.schema_, "example": pack.example} for pack in program.contracts},
         assessments=[assessment.raw for assessment in program.assessments],
-        steps=[
-            steps.view(step, loop)
-            for outer in program.steps
-            for step, loop in ((outer, None), *((inner, outer.id) for inner in outer.body))
-        ],
+        steps=steps.views(program),
         vars=_variables(analysis, reads, sets),
-        **drawing_data(program, analysis),
+        **drawing_data(structure(program, analysis)),
+    )
+
+
+def program_view(program: Program, program_hash: str) -> WorkflowView:
+    """Return what can be drawn of a workflow that is known only as it was compiled, such as that of a session."""
+    ident = program.workflow_id
+    return WorkflowView(
+        ident,
+        program.name,
+        ident,
+        [],
+        program.about or program.description,
+        program.version,
+        hash=program_hash,
+        steps=_Steps().views(program),
+        vars=[],
+        **drawing_data(structure(program)),
     )
 
 
 class _Steps:
-    """The steps of a compiled workflow, with what its analysis and its file say about each."""
+    """The steps of a compiled workflow, with what its analysis and its file say about each, if there are any."""
 
     def __init__(
         self,
-        checked: CheckedDocument,
-        compiled: CompiledWorkflow,
-        analysis: Analysis,
-        reads: dict[str, set[str]],
-        sets: dict[str, set[str]],
+        checked: CheckedDocument | None = None,
+        nodes: Mapping[str, Node] = MappingProxyType({}),
+        reads: Mapping[str, set[str]] = MappingProxyType({}),
+        sets: Mapping[str, set[str]] = MappingProxyType({}),
+        samples: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._checked = checked
-        self._nodes = {node.id: node for node in walk(compiled.nodes)}
+        self._nodes = nodes
         self._reads = reads
         self._sets = sets
-        self._samples = _samples(analysis)
+        self._samples = samples
 
-    def view(self, step: ProgramStep, loop: str | None) -> StepView:
+    def views(self, program: Program) -> list[StepView]:
+        return [
+            self._view(step, loop)
+            for outer in program.steps
+            for step, loop in ((outer, None), *((inner, outer.id) for inner in outer.body))
+        ]
+
+    def _view(self, step: ProgramStep, loop: str | None) -> StepView:
         node = self._nodes.get(step.id)
         reads = sorted(self._reads.get(step.id, ()))
         view = StepView(
@@ -98,14 +128,14 @@ class _Steps:
             loop,
             writer=step.provenance.source,
             origin=step.provenance.origin,
-            pieces=_pieces(node, step.prompt),
+            pieces=_pieces(node, step.prompt, UNKNOWN if self._checked is None else "virtual"),
             notes=step.notes,
             badges=[note._asdict() for note in notes(step)],
             reads=reads,
             sets=sorted(self._sets.get(step.id, ())),
             bytes=len(step.prompt.encode("utf-8", "surrogatepass")),
             guidance=[],
-            source=_source(node, self._checked, step.prompt),
+            source=None if self._checked is None else _source(node, self._checked, step.prompt),
             blockers=_blockers(step),
             condition=None if step.run_condition is None else condition_text(step.run_condition),
             samples={name: self._samples[name] for name in reads if name in self._samples} or None,
@@ -128,15 +158,18 @@ def _when(fragment: PromptFragment) -> str | None:
     return None if fragment.when is None or not fragment.when.raw else condition_text(fragment.when)
 
 
-def _pieces(node: Node | None, prompt: str) -> list[PromptPiece]:
-    """The prompt in parts: who wrote it, which builtin it is, the text."""
+def _pieces(node: Node | None, prompt: str, otherwise: str) -> list[PromptPiece]:
+    """Return the prompt in parts: who wrote it, which builtin it is, the text."""
     if node is None:
-        return [["virtual", None, prompt]] if prompt else []
+        return [[otherwise, None, prompt]] if prompt else []
     return [[piece.kind, piece.id, prompt[piece.start : piece.end]] for piece in pieces(node)]
 
 
 def _source(node: Node | None, checked: CheckedDocument, prompt: str) -> Data | None:
-    """The step as its file has it: the line it begins at, and its JSON. A prompt that was not changed is said once."""
+    """Return the step as its file has it: the line it begins at, and its JSON.
+
+    A prompt that was not changed is said once.
+    """
     if node is None:
         return None
     span = checked.document.locate(checked.pointer_map(node.pointer))
@@ -150,7 +183,7 @@ def _source(node: Node | None, checked: CheckedDocument, prompt: str) -> Data | 
 
 
 def _flows(analysis: Analysis) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """By step id: the variables it reads, and those it is told to set."""
+    """Return, by step id, the variables a step reads and those its prompt sets."""
     reads: dict[str, set[str]] = {}
     sets: dict[str, set[str]] = {}
     for name, uses in analysis.by_name.items():
@@ -174,7 +207,7 @@ def _variables(analysis: Analysis, reads: dict[str, set[str]], sets: dict[str, s
 
 
 def _samples(analysis: Analysis) -> dict[str, str]:
-    """A value for every variable: the first that a text names, else the name itself as a placeholder."""
+    """Return a value for every variable: the first that a text names, else the name itself as a placeholder."""
     result = {}
     for name in analysis.by_name:
         domain = analysis.domain(name)

@@ -1,22 +1,32 @@
-// The shell: address, keys, search, theme. Every view is drawn anew from the state; only the open one is drawn.
+// The shell: address, keys, theme. Every view is drawn from the address; only the open one is drawn.
 
 import { catalogPage, locksPage } from "./catalog.js";
-import { h, icon, link } from "./dom.js";
+import { choices, h, icon, link } from "./dom.js";
 import { frontPage } from "./front.js";
 import { goldensPage } from "./goldens.js";
 import { graphOf, listOf } from "./graph.js";
 import { layerName, layerOf, layersOf } from "./layers.js";
-import { stepPanel, workflowPanel } from "./panel.js";
+import { isLive, listen, mayWrite, placeLink } from "./live.js";
+import { isRed } from "./outcomes.js";
+import { excerptOf, stepPanel, workflowPanel } from "./panel.js";
+import { rulePage } from "./rules.js";
 import { runPage, runsPage } from "./runs.js";
-import { addressOf, data, readAddress, runAddress, runs, state, workflows } from "./store.js";
-import { counted } from "./words.js";
+import { searchBox } from "./search.js";
+import { addressOf, data, editsInOrder, here, readAddress, runAddress, runs, state, workflows } from "./store.js";
+import { counted, dateOf } from "./words.js";
+import { openItem, versionsControl, worklist, worklistOf } from "./worklists.js";
+
+/** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
+/** @typedef {import("../../../tools/studio/page").Layer} Layer */
 
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const narrow = matchMedia("(max-width: 760px)");
+const title = data.project;
 let printing = false;
+/** @type {[string, string, string][]} */
 const NAVIGATION = [["", "Workflows", "front workflow"], ["~runs", "Runs", "runs run"], ["~goldens", "Goldens", "goldens"], ["~catalog", "Catalog", "catalog"], ["~locks", "Locks", "locks"]];
-const KEYS = [["/", "search"], ["j k", "next, previous step or change"], ["← →", "next, previous moment of a run"], ["space", "play a run"], ["[ ]", "layer"], ["1 2 3 4", "source, compiled, at run time, change"],
-  ["+ − 0", "zoom"], ["t", "light or dark"], ["h", "all workflows"], ["Esc", "leave the variable, then the step"]];
+const KEYS = [["/", "search, commands"], ["j k", "next, previous entry, step, edit or run"], ["Enter", "the step of the entry, and back"], ["[ ]", "layer"], ["1 2 3 4", "source, compiled, at run time, change"], ["← →", "next, previous moment of a run"], ["space", "play a run"], ["f", "moment of the failure"],
+  ...(isLive() ? [["w", "what if"], ["a r", "accept, reject an edit"], ["e", "open in the editor"]] : []), ["+ − 0", "zoom"], ["t", "light or dark"], ["h", "front page"], ["Esc", "close the entry, then the variable, then the step"]];
 
 /** @param {string} name @param {string} value */
 function keep(name, value) {
@@ -28,73 +38,170 @@ function kept(name) {
   try { return sessionStorage.getItem(`studio.${name}`); } catch { return null; }
 }
 
+/** What a workflow page shows: its layer, its list, the open entry, the step in focus. @param {Workflow} workflow */
+function shownOf(workflow) {
+  const layers = layersOf(workflow);
+  // What is wrong with a broken file is the first thing to know about it.
+  if (workflow.broken && !state.params.has("layer") || !layers.some(([name]) => name === state.layer)) state.layer = workflow.broken ? "findings" : "flow";
+  const list = worklistOf(workflow, state.layer);
+  const { item } = openItem(list);
+  const ident = (state.item && item?.step && !item.steps?.includes(state.step ?? "") ? item.step : state.step) ?? item?.step ?? null;
+  const step = workflow.stepById.get(ident ?? "") ?? null;
+  return { layers, list, item, step };
+}
+
 function workflowPage() {
   const workflow = workflows.get(state.workflow ?? "");
-  const layers = layersOf(workflow);
-  if (!layers.some(([name]) => name === state.layer)) state.layer = "flow";
+  if (!workflow) return frontPage();
+  const { layers, step, item } = shownOf(workflow);
   const layer = layerOf(workflow, state.layer);
-  const step = state.step ? workflow.stepById.get(state.step) : null;
-  const known = state.variable ? workflow.varByName.get(state.variable) : null;
-  const body = !workflow.layout ? h("p", { class: "empty" }, "This workflow does not compile.") : narrow.matches || printing ? listOf(workflow, layer) : graphOf(workflow, layer);
-  const legend = state.layer === "flow" ? [h("span", { class: "p-authored" }, h("b", {}, "▌"), "authored"), h("span", { class: "p-template" }, h("b", {}, "▌"), "from a template"),
-    ...["gate", "contract", "assessment", "fragments"].map((kind) => h("span", {}, icon(kind), kind === "fragments" ? "conditional text" : kind)), "┄ skipped"] : layer.legend.filter(Boolean);
-  return h("main", { class: `split${step ? " has-step" : ""}`, id: "main" },
-    h("header", { class: "view-head" }, h("div", {}, h("h1", {}, workflow.name), h("p", { class: "note" }, h("code", {}, workflow.id), ` ${workflow.version ?? ""} · ${counted(workflow.steps.length, "step")}`, workflow.hash ? [" · ", h("code", {}, workflow.hash.slice(0, 19))] : null)),
-      h("div", { class: "tabs layers", role: "group", "aria-label": "Layer" }, layers.map(([name, value]) => h("button", { type: "button", "aria-pressed": String(state.layer === name), "data-layer": name }, layerName(name), value ? h("span", { class: "count" }, value) : null)))),
-    h("div", { class: `left${layer.stale ? " stale" : ""}` }, h("div", { class: "legend-bar" }, layer.stale ? h("strong", { class: "t-warn" }, "of another version of this workflow") : null, legend.map((item) => (typeof item === "string" ? h("span", {}, item) : item)),
-      known ? h("button", { type: "button", class: "button small", "data-variable": state.variable }, `${state.variable}: set in ${known.set.length}, read in ${known.read.length}; show all`) : null), body),
-    h("aside", { class: "panel", "aria-label": step ? "Step" : "Workflow" }, step ? stepPanel(workflow, step) : workflowPanel(workflow)));
+  const bar = barOf(workflow, layer);
+  const asList = narrow.matches || printing;
+  const body = !workflow.layout ? h("p.empty", "This workflow does not compile, and no earlier version of it can be drawn.") : asList ? listOf(workflow, layer) : graphOf(workflow, layer, { step: step?.id }, bar);
+  const picked = layers.map(([value, number, tone]) => ({ value, title: layerName(value), count: number, tone }));
+  const tabs = choices("Layer", state.layer, (name) => here({ layer: name, item: null, panel: null, of: null }), picked, "layers");
+  return h("main.split", { class: `${workflow.broken ? "with-banner" : ""}${narrow.matches && (step || item) ? " has-step" : ""}`, id: "main" },
+    h("header.view-head", h("div", h("h1", workflow.name), h("p.note", h("code", workflow.id), ` ${workflow.version ?? ""} · ${counted(workflow.steps.length, "step")}`, workflow.hash ? [" · ", h("code", { title: workflow.hash }, workflow.hash.slice(7, 15))] : null)), tabs),
+    workflow.broken ? brokenBanner(workflow, workflow.broken) : null,
+    h("div.left", { class: layer.stale || workflow.broken ? "stale" : "" }, asList && bar.length ? h("div.legend-bar", bar) : null, body),
+    panelOf(workflow));
 }
 
-const VIEWS = new Map([["front", frontPage], ["workflow", workflowPage], ["runs", runsPage], ["run", runPage], ["goldens", goldensPage], ["catalog", catalogPage], ["locks", locksPage]]);
+/** The legend: only signs that occur. @param {Workflow} workflow @param {Layer} layer */
+function barOf(workflow, layer) {
+  const kinds = new Set(workflow.steps.flatMap((step) => [`w-${step.writer}`, ...step.badges.map((badge) => badge.kind)]));
+  const signs = ["gate", "contract", "assessment", "fragments"].filter((kind) => kinds.has(kind)).map((kind) => h("span", icon(kind), kind === "fragments" ? "conditional text" : kind));
+  const flow = [h("span.p-authored", h("b", "▌"), "authored"), kinds.has("w-template") ? h("span.p-template", h("b", "▌"), "from a template") : null, ...signs, workflow.layout?.rails.some((rail) => rail.kind === "skip") ? "┄ skipped" : null];
+  const known = workflow.varByName.get(state.variable ?? "");
+  return [layer.stale ? h("strong.t-warn", "of another version of this workflow") : null, state.layer === "sessions" ? versionsControl(workflow) : null, ...(state.layer === "flow" ? flow : layer.legend),
+    known ? link(here({ var: null }), { class: "button small" }, `${known.name}: set in ${known.set.length}, read in ${known.read.length}`, icon("cross")) : null].filter(Boolean).map((entry) => (typeof entry === "string" ? h("span", entry) : entry));
+}
+
+/** The worklist of the layer, and the step behind a second tab. @param {Workflow} workflow */
+function panelOf(workflow) {
+  const { list, item, step } = shownOf(workflow);
+  if (!list) return h("aside.panel", { "aria-label": step ? "Step" : "Workflow" }, missing(), step ? stepPanel(workflow, step) : workflowPanel(workflow));
+  const isStep = step !== null && state.panel === "step";
+  const path = encodeURIComponent(workflow.key);
+  const tabs = step ? h("div.panel-tabs", link(here({ panel: null }), { class: "choice-tab", "aria-current": isStep ? null : "true" }, list.title),
+    link(here({ panel: "step", item: item?.key }, `${path}/${encodeURIComponent(step.id)}`), { class: "choice-tab", "aria-current": isStep ? "true" : null }, step.title, h("kbd", "↵"))) : null;
+  return h("aside.panel", { "aria-label": list.title }, missing(), tabs, isStep ? stepPanel(workflow, step) : h("div.panel-body.list-body",
+    narrow.matches && (step || item) ? link(here({ item: null, panel: null }, path), { class: "button small back" }, icon("left"), "The picture") : null,
+    h("h2", { class: step ? "hidden" : "list-title", tabindex: -1, id: "step-title" }, list.title), worklist(workflow, list)));
+}
+
+/** What the address names and this page does not have. */
+function missing() {
+  return state.missing ? h("p.notice-line", { role: "status" }, icon("info"), " ", state.missing) : null;
+}
+
+/** @param {Workflow} workflow @param {import("../../../tools/studio/page").Broken} broken */
+function brokenBanner(workflow, broken) {
+  const where = broken.line ? `: line ${broken.line}, column ${broken.column}. ` : ". ";
+  const picture = broken.commit ? ["The picture is the last version that did: ", h("code", broken.commit.slice(0, 8)), broken.committed ? ` of ${dateOf(broken.committed * 1000).slice(0, 10)}` : "", "."] : broken.sketch ? "The picture has the steps that can be read, one after the other." : "";
+  return h("div.banner", { role: "status" }, icon("error"), h("div", h("strong", `${workflow.path.split("/").pop()} does not compile${where}`), `${broken.message.replace(/^line \d+, column \d+: /u, "")}. `, h("span", picture), narrow.matches ? null : h("div.hidden", excerptOf(broken.excerpt, broken.line))), placeLink(workflow.path, broken.line ?? 1));
+}
+
+const VIEWS = new Map([["front", frontPage], ["workflow", workflowPage], ["runs", runsPage], ["run", runPage], ["goldens", goldensPage], ["catalog", catalogPage], ["locks", locksPage], ["rule", rulePage]]);
 
 function header() {
-  const pending = data.goldens?.groups.length;
-  const item = (/** @type {string[]} */ [address, title, views]) => link(address, { class: "nav-item", "aria-current": views.split(" ").includes(state.view) ? "page" : null }, title,
-    address === "~goldens" && pending ? h("span", { class: "count warm" }, String(pending)) : null);
-  const shown = NAVIGATION.filter(([address]) => address !== "~locks" || data.locks);
-  return h("header", { class: "top" }, link("", { class: "brand", "aria-label": "studio, all workflows" }, icon("logo"), h("strong", {}, "studio"), h("span", {}, data.project)),
-    h("nav", { "aria-label": "Views" }, shown.map(item)),
-    h("div", { class: "tools-right" }, h("button", { type: "button", class: "button", "aria-label": "Search", "data-open": "search" }, icon("search"), h("span", { class: "wide" }, "Search"), h("kbd", { class: "wide" }, "/")),
-      h("button", { type: "button", class: "button", "aria-label": "light or dark", "data-theme-toggle": "1" }, icon("moon")), h("button", { type: "button", class: "button", "aria-label": "keys", "data-open": "keys" }, "?")));
+  const pending = editsInOrder().length;
+  const failing = data.runs.filter(isRed).length;
+  const counts = new Map([["~goldens", [pending, "warm", "to review"]], ["~runs", [failing, "hot", "failed"]]]);
+  const shown = NAVIGATION.filter(([address, , views]) => (address !== "~locks" || data.locks) && (!data.views || views.split(" ").some((view) => data.views?.includes(view))));
+  const item = (/** @type {[string, string, string]} */ [address, name, views]) => {
+    const [count, kind, words] = counts.get(address) ?? [0];
+    return link(address, { class: "nav-item", "aria-current": views.split(" ").includes(state.view) ? "page" : null }, name, count ? h("span.count", { class: kind, "aria-label": `${count} ${words}`, role: "img" }, String(count)) : null);
+  };
+  const brand = [icon("logo"), h("strong", "studio"), h("span", title)];
+  return h("header.top", data.views ? h("span.brand", brand) : link("", { class: "brand", "aria-label": "studio, front page" }, brand),
+    h("nav", { "aria-label": "Views" }, shown.map(item)), isLive() ? h("span.live", { title: "served from this machine; loads itself again when a file changes" }, h("i"), "live") : null,
+    h("div.tools-right", h("button.button", { type: "button", "aria-label": "Search", "data-open": "search" }, icon("search"), h("span.wide", "Search"), h("kbd.wide", "/")),
+      h("button.button", { type: "button", "aria-label": "light or dark", "data-theme-toggle": "1" }, icon("moon")), h("button.button", { type: "button", "aria-label": "keys", "data-open": "keys" }, "?")));
 }
 
-/** What is drawn survives only where it must: the place in the graph. */
+/** What a drawn graph shows: as long as it is the same, only its place moves. */
+function graphKey() {
+  return [state.view, state.workflow ?? state.run ?? state.entry, state.layer, state.of, state.variable, state.params.get("fold")].join(" ");
+}
+
+/** The graph of the last drawing, to be kept when only the entry changed. */
+let drawn = "";
+
+/** Draw the view. What survives is the place in the graph and the focus. */
 function render() {
-  const before = app.querySelector(".scroller");
-  const same = before?.getAttribute("data-of") === `${state.view} ${state.workflow ?? state.run}`;
-  const [left, top] = same && before ? [before.scrollLeft, before.scrollTop] : [0, 0];
+  const key = graphKey();
   const focused = document.activeElement;
   const remembered = focused instanceof HTMLElement ? focusKey(focused) : null;
-  app.replaceChildren(h("a", { class: "skip", href: "#main", onclick: (/** @type {Event} */ event) => { event.preventDefault(); document.getElementById("step-title")?.focus(); } }, "Skip to the content"), header(), (VIEWS.get(state.view) ?? frontPage)());
+  if (state.view === "workflow" && key === drawn && !printing && !narrow.matches && app.querySelector(".canvas")) renderEntry();
+  else renderAll(key);
+  drawn = key;
+  document.title = `${state.workflow ? workflows.get(state.workflow)?.name : state.run ?? title} - studio`;
+  if (remembered) /** @type {HTMLElement | null | undefined} */ ([...app.querySelectorAll("button, a, input")].find((element) => focusKey(/** @type {HTMLElement} */ (element)) === remembered))?.focus({ preventScroll: true });
+  app.querySelector(".work.open")?.scrollIntoView({ block: "nearest" });
+}
+
+/** @param {string} key */
+function renderAll(key) {
+  const place = `${state.view} ${state.workflow ?? state.run}`;
+  const before = app.querySelector(".scroller");
+  const same = before?.getAttribute("data-of") === place;
+  const [left, top] = same && before ? [before.scrollLeft, before.scrollTop] : [0, 0];
+  const page = (VIEWS.get(state.view) ?? frontPage)();
+  const words = state.view === "workflow" && worklistOrStep() ? null : missing();
+  if (words) page.prepend(words);
+  app.replaceChildren(h("a.skip", { href: "#main", onclick: (/** @type {Event} */ event) => { event.preventDefault(); (document.getElementById("step-title") ?? app.querySelector("h1"))?.focus(); } }, "Skip to the content"), header(), page);
   const scroller = app.querySelector(".scroller");
-  if (scroller) {
-    scroller.setAttribute("data-of", `${state.view} ${state.workflow ?? state.run}`);
-    if (same) scroller.scrollTo(left, top);
-    else fitWidth(scroller);
-    reveal(scroller, same);
+  if (!scroller) return;
+  scroller.setAttribute("data-of", place);
+  if (same) scroller.scrollTo(left, top);
+  else press('[data-zoom="fit"]');
+  if (!same) scroller.scrollTop = 0;
+  reveal(scroller, same && key === drawn);
+}
+
+function worklistOrStep() {
+  return workflows.has(state.workflow ?? "");
+}
+
+/** Only the panel, and the two cards whose sign of being current changes. */
+function renderEntry() {
+  const workflow = workflows.get(state.workflow ?? "");
+  const panel = app.querySelector(".panel");
+  if (!workflow || !panel) return renderAll(graphKey());
+  const scrolled = panel.scrollTop;
+  const { step } = shownOf(workflow);
+  const next = panelOf(workflow);
+  panel.replaceWith(next);
+  next.scrollTop = scrolled;
+  for (const old of app.querySelectorAll(".canvas .current")) {
+    old.classList.remove("current");
+    old.removeAttribute("aria-current");
+    old.querySelector("[aria-current]")?.removeAttribute("aria-current");
   }
-  document.title = `${state.workflow ? workflows.get(state.workflow).name : state.run ?? data.project} - studio`;
-  if (remembered) /** @type {HTMLElement | null} */ ([...app.querySelectorAll("button, a, input")].find((element) => focusKey(/** @type {HTMLElement} */ (element)) === remembered))?.focus({ preventScroll: true });
+  for (const card of app.querySelectorAll(".canvas [data-step], .canvas .ghost")) markCurrent(card, step?.id ?? null);
+  for (const ghost of app.querySelectorAll(".canvas .ghost")) ghost.classList.toggle("current", Boolean(state.item) && decodeURIComponent(ghost.getAttribute("href") ?? "").includes(`item=${state.item}`));
+  const scroller = app.querySelector(".scroller");
+  if (scroller) reveal(scroller, true);
+}
+
+/** @param {Element} card @param {string | null} step */
+function markCurrent(card, step) {
+  if (card.getAttribute("data-step") !== step || card.classList.contains("delegation")) return;
+  (card.closest(".frame") ?? card).classList.add("current");
+  card.setAttribute("aria-current", "step");
 }
 
 /** What makes two elements the same for the focus. @param {HTMLElement} element */
 function focusKey(element) {
   const { dataset } = element;
   if (element.tagName === "INPUT") return "input";
-  return dataset.step ?? dataset.layer ?? dataset.text ?? dataset.variable ?? dataset.zoom ?? dataset.only ?? dataset.sort ?? dataset.play ?? (element.tagName === "A" ? element.getAttribute("href") : null);
-}
-
-/** @param {Element} scroller */
-function fitWidth(scroller) {
-  const button = app.querySelector('[data-zoom="fit"]');
-  if (button instanceof HTMLElement) button.click();
-  scroller.scrollTop = 0;
+  return dataset.step ?? dataset.item ?? dataset.choice ?? dataset.variable ?? dataset.zoom ?? dataset.sort ?? dataset.play ?? (element.tagName === "A" ? element.getAttribute("href") : null);
 }
 
 /** Scroll to the current card, but only as far as needed. @param {Element} scroller @param {boolean} smooth */
 function reveal(scroller, smooth) {
-  const card = scroller.querySelector(".card.current");
+  const card = scroller.querySelector(".card.current, .frame.current > .frame-head, .ghost.current");
   if (!card) return;
   const [box, view] = [card.getBoundingClientRect(), scroller.getBoundingClientRect()];
   if (box.top >= view.top && box.bottom <= view.bottom && box.left >= view.left && box.right <= view.right) return;
@@ -105,8 +212,10 @@ function reveal(scroller, smooth) {
 /** @param {string} kind */
 function openDialog(kind) {
   closeDialog();
-  const body = kind === "keys" ? h("table", { class: "vars" }, h("tbody", {}, KEYS.map(([keys, meaning]) => h("tr", {}, h("th", { scope: "row" }, keys.split(" ").map((key) => h("kbd", {}, key))), h("td", {}, meaning))))) : searchBox();
-  const dialog = /** @type {HTMLDialogElement} */ (h("dialog", { class: "dialog", "aria-label": kind === "keys" ? "Keys" : "Search", onclick: (/** @type {any} */ event) => { if (event.target === dialog) closeDialog(); } }, body));
+  const body = kind === "keys" ? h("table.vars", h("tbody", KEYS.map(([keys, meaning]) => h("tr", h("th", { scope: "row" }, keys.split(" ").map((key) => h("kbd", key))), h("td", meaning))))) : searchBox(closeDialog, [["Light or dark", toggleTheme], ["Keys", () => openDialog("keys")], ["Print", () => print()]]);
+  const dialog = /** @type {HTMLDialogElement} */ (h("dialog.dialog", { class: `d-${kind}`, "aria-label": kind === "keys" ? "Keys" : "Search", onclick: (/** @type {any} */ event) => { if (event.target === dialog) closeDialog(); } }, body));
+  // The browser's own close comes a moment later: a key typed meanwhile would be lost.
+  dialog.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); closeDialog(); } });
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -117,67 +226,76 @@ function closeDialog() {
   for (const dialog of document.querySelectorAll("dialog")) { dialog.close(); dialog.remove(); }
 }
 
-/** Everything that has an address. @returns {[string, string, string][]} */
-function searchable() {
-  /** @type {[string, string, string][]} */
-  const found = [];
-  for (const workflow of workflows.values()) {
-    found.push(["workflow", `${workflow.name} ${workflow.id}`, addressOf(workflow)]);
-    for (const step of workflow.steps) found.push(["step", `${step.title} ${step.id} · ${workflow.name}`, addressOf(workflow, step.id)]);
-    for (const item of workflow.vars) found.push(["variable", `${item.name} · ${workflow.name}`, `${addressOf(workflow)}?${item.name}`]);
-  }
-  for (const run of runs.values()) found.push(["run", `${run.name} · ${run.workflow ?? run.kind}`, runAddress(run.key)]);
-  for (const item of data.catalog) found.push([item.kind, `${item.id} ${item.title}`, `~catalog/${encodeURIComponent(item.id)}`]);
-  return found;
+/** Go somewhere without a new entry of the history: Back leaves the view. @param {string} address */
+function walkTo(address) {
+  history.replaceState(null, "", `#${address}`);
+  readAddress();
+  render();
 }
 
-function searchBox() {
-  const all = searchable();
-  const results = h("ul", { class: "results" });
-  const show = (/** @type {string} */ text) => {
-    const words = text.toLowerCase().split(/\s+/u).filter(Boolean);
-    const hits = all.filter(([, name]) => words.every((word) => name.toLowerCase().includes(word))).slice(0, 40);
-    results.replaceChildren(...hits.map(([kind, name, address]) => h("li", {}, link(address.split("?")[0], { onclick: () => { state.variable = address.split("?")[1] ?? null; closeDialog(); } }, h("span", { class: "note" }, kind), " ", name))));
-  };
-  show("");
-  const move = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    const links = [...results.querySelectorAll("a")];
-    const at = links.indexOf(/** @type {any} */ (document.activeElement)) + (event.key === "ArrowDown" ? 1 : -1);
-    links[Math.max(0, Math.min(links.length - 1, at))]?.focus();
-    event.preventDefault();
-  };
-  return h("div", { onkeydown: move }, h("input", { type: "search", class: "filter", placeholder: "Workflow, step, variable, run, builtin", "aria-label": "Search", oninput: (/** @type {any} */ event) => show(event.target.value),
-    onkeydown: (/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter") results.querySelector("a")?.click(); } }), results);
+/** The entry after one of a list, or before it. @template T @param {T[]} list @param {number} at @param {number} by @returns {T | undefined} */
+function nextOf(list, at, by) {
+  return list[Math.max(0, Math.min(list.length - 1, at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by))];
 }
 
 /** @param {number} by */
 function moveBy(by) {
-  if (state.view === "goldens") location.hash = `~goldens/${Math.max(0, Math.min((data.goldens?.groups.length ?? 1) - 1, state.index + by))}`;
-  if (state.view !== "workflow") return;
   const workflow = workflows.get(state.workflow ?? "");
-  const at = workflow.steps.findIndex((/** @type {any} */ step) => step.id === state.step) + by;
-  const next = workflow.steps[Math.max(0, Math.min(workflow.steps.length - 1, state.step ? at : 0))];
-  if (next) location.hash = addressOf(workflow, next.id);
+  if (state.view === "workflow" && workflow) moveInWorkflow(workflow, by);
+  else if (state.view === "goldens") {
+    const list = editsInOrder();
+    const next = nextOf(list, list.findIndex((edit) => edit.id === (state.entry ?? list[0]?.id)), by);
+    if (next) walkTo(`~goldens/${encodeURIComponent(next.id)}`);
+    app.querySelector(".cause.current")?.scrollIntoView({ block: "nearest" });
+  } else {
+    const rows = /** @type {HTMLElement[]} */ ([...app.querySelectorAll(".next > ol a, a.name, .run-row, .entry > summary, .beat, .lane-card")]);
+    const next = nextOf(rows, rows.indexOf(/** @type {any} */ (document.activeElement)), by);
+    next?.focus();
+    next?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** @param {Workflow} workflow @param {number} by */
+function moveInWorkflow(workflow, by) {
+  const { list, item } = shownOf(workflow);
+  if (list && state.panel !== "step") {
+    const { all } = openItem(list);
+    const next = nextOf(all, item ? all.indexOf(item) : -1, by);
+    if (next) walkTo(here({ item: next.key, panel: null }, encodeURIComponent(workflow.key)));
+    return;
+  }
+  const next = nextOf(workflow.steps, workflow.order.get(state.step ?? "") ?? -1, by);
+  if (next) walkTo(addressOf(workflow, next.id, { panel: state.panel }));
+}
+
+/** The step of the open entry, and back to the list. */
+function openStep() {
+  const workflow = workflows.get(state.workflow ?? "");
+  if (!workflow || state.view !== "workflow") return;
+  const { list, item, step } = shownOf(workflow);
+  if (list && step) location.hash = here({ panel: state.panel === "step" ? null : "step", item: item?.key }, `${encodeURIComponent(workflow.key)}/${encodeURIComponent(step.id)}`);
 }
 
 /** @param {number} by */
 function momentBy(by) {
   const run = runs.get(state.run ?? "");
-  if (state.view === "run" && run?.turns) location.hash = runAddress(run.key, Math.max(0, Math.min(run.turns.length - 1, state.moment + by)));
+  if (state.view === "run" && run?.turns?.length) walkTo(runAddress(run.key, Math.max(0, Math.min(run.turns.length - 1, state.moment + by)), Object.fromEntries(state.params)));
 }
 
 /** @param {number} by */
 function layerBy(by) {
-  if (state.view !== "workflow") return;
-  const names = layersOf(workflows.get(state.workflow ?? "")).map(([name]) => name);
-  state.layer = names[(names.indexOf(state.layer) + by + names.length) % names.length];
-  render();
+  const workflow = workflows.get(state.workflow ?? "");
+  if (!workflow || state.view !== "workflow") return;
+  const names = layersOf(workflow).map(([name]) => name);
+  walkTo(here({ layer: names[(names.indexOf(state.layer) + by + names.length) % names.length], item: null, panel: null, of: null }));
 }
 
 function leave() {
-  if (state.variable) { state.variable = null; render(); }
-  else if (state.step) location.hash = addressOf(workflows.get(state.workflow ?? ""));
+  if (state.view !== "workflow") return;
+  const path = encodeURIComponent(state.workflow ?? "");
+  if (state.item || state.panel === "step") walkTo(here({ item: null, panel: null }, path));
+  else if (state.variable) walkTo(here({ var: null }));
+  else if (state.step) walkTo(here({ panel: null }, path));
 }
 
 function play() {
@@ -199,46 +317,47 @@ function toggleTheme() {
   keep("theme", document.documentElement.dataset.theme);
 }
 
-/** @param {string} name */
-function pressZoom(name) {
-  const button = app.querySelector(`[data-zoom="${name}"]`);
-  if (button instanceof HTMLElement) button.click();
+/** @param {string} selector */
+function press(selector) {
+  const found = app.querySelector(selector);
+  if (found instanceof HTMLElement) found.click();
+}
+
+function toFailure() {
+  const run = runs.get(state.run ?? "");
+  if (state.view === "run" && run && isRed(run) && run.outcome?.moment !== null) walkTo(runAddress(run.key, run.outcome?.moment));
 }
 
 /** @type {Map<string, () => void>} */
 const ACTIONS = new Map([["/", () => openDialog("search")], ["?", () => openDialog("keys")], ["j", () => moveBy(1)], ["k", () => moveBy(-1)], ["ArrowRight", () => momentBy(1)], ["ArrowLeft", () => momentBy(-1)],
-  [" ", () => { if (state.view === "run") play(); }], ["[", () => layerBy(-1)], ["]", () => layerBy(1)], ["+", () => pressZoom("+")], ["-", () => pressZoom("−")], ["0", () => pressZoom("fit")],
-  ["t", toggleTheme], ["h", () => { location.hash = ""; }], ["Escape", leave],
-  ...["source", "compiled", "run", "change"].map((name, number) => /** @type {[string, () => void]} */ ([String(number + 1), () => { state.text = name; render(); }]))]);
+  [" ", () => { if (state.view === "run") play(); }], ["[", () => layerBy(-1)], ["]", () => layerBy(1)], ["+", () => press('[data-zoom="+"]')], ["-", () => press('[data-zoom="−"]')], ["0", () => press('[data-zoom="fit"]')],
+  ["Enter", openStep], ["f", toFailure], ["t", toggleTheme], ["h", () => { location.hash = ""; }], ["Escape", leave],
+  ...(isLive() ? /** @type {[string, () => void][]} */ ([["w", () => { if (state.view === "run") walkTo(here({ panel: state.panel === "whatif" ? null : "whatif", what: null })); }],
+    ...(mayWrite() ? [["a", () => press(".decide .main-act")], ["r", () => press(".decide .button:not(.main-act)")], ["e", () => press(".work.open .place, .failure .place, .panel .place")]] : [])]) : []),
+  ...["source", "compiled", "run", "change"].map((text, number) => /** @type {[string, () => void]} */ ([String(number + 1), () => { if (state.view === "workflow") walkTo(here({ text })); }]))]);
 
 addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog") || target.closest("input")) return;
-  if (event.key === " " && target.closest("a,button,summary")) return;
+  // A link does what it says; only the card of the open entry has been followed already.
+  const isFollowed = event.key === "Enter" && target.closest(".card.current");
+  if ((event.key === " " || event.key === "Enter") && target.closest("a,button,summary") && !isFollowed) return;
   if (event.key.startsWith("Arrow") && state.view !== "run") return;
   const action = ACTIONS.get(event.key);
   if (action) { event.preventDefault(); action(); }
 });
 
 addEventListener("click", (event) => {
-  const target = event.target instanceof Element ? event.target.closest("[data-layer],[data-text],[data-variable],[data-only],[data-sort],[data-open],[data-play],[data-theme-toggle]") : null;
+  const target = event.target instanceof Element ? event.target.closest("[data-open],[data-play],[data-theme-toggle]") : null;
   if (!(target instanceof HTMLElement)) return;
-  const { layer, text, variable, only, sort, open } = target.dataset;
-  if (open) return openDialog(open);
-  if (target.dataset.themeToggle) return toggleTheme();
-  if (target.dataset.play) return play();
-  if (layer) state.layer = layer;
-  else if (text) state.text = text;
-  else if (variable) state.variable = state.variable === variable ? null : variable;
-  else if (only) state.only = only;
-  else if (sort) Object.assign(state, { sort, reversed: state.sort === sort && !state.reversed });
-  render();
+  if (target.dataset.open) openDialog(target.dataset.open);
+  else if (target.dataset.themeToggle) toggleTheme();
+  else play();
 });
 
 addEventListener("hashchange", () => {
   const [view, workflow] = [state.view, state.workflow];
   readAddress();
-  if (workflow !== state.workflow) state.variable = state.variable && workflows.get(state.workflow ?? "")?.varByName.has(state.variable) ? state.variable : null;
   render();
   if (view !== state.view || workflow !== state.workflow) scrollTo(0, 0);
   showEntry();
@@ -248,9 +367,9 @@ function showEntry() {
   if (state.entry) app.querySelector("details[open][data-entry]")?.scrollIntoView({ block: "start" });
 }
 
-narrow.addEventListener("change", render);
+narrow.addEventListener("change", () => renderAll(graphKey()));
 // On paper the nested list says the same, and has page breaks.
-for (const [name, value] of /** @type {[string, boolean][]} */ ([["beforeprint", true], ["afterprint", false]])) addEventListener(name, () => { printing = value; render(); });
+for (const [name, value] of /** @type {[string, boolean][]} */ ([["beforeprint", true], ["afterprint", false]])) addEventListener(name, () => { printing = value; renderAll(graphKey()); });
 
 const theme = kept("theme");
 if (theme) document.documentElement.dataset.theme = theme;
@@ -260,6 +379,7 @@ if (data.watched && parent !== window) parent.postMessage(data.watched, "*");
 else render();
 showEntry();
 if (data.watched && parent === window) watchFile();
+listen();
 
 /**
  * A page that is being rebuilt looks at its own file in a hidden frame, and loads itself again when that is another one.

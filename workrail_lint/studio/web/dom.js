@@ -29,15 +29,24 @@ function set(element, props) {
   }
 }
 
+/** What follows the tag: properties, if the first of it is a plain object, then children. @param {any[]} rest @returns {[Record<string, any>, Child[]]} */
+function split(rest) {
+  const [first, ...others] = rest;
+  const isProps = first !== null && typeof first === "object" && !Array.isArray(first) && !(first instanceof Node);
+  return isProps ? [first, others] : [{}, rest];
+}
+
 /**
- * An HTML element. `at` places it, in pixels.
- * @param {string} tag @param {Record<string, any>} [props] @param {...any} children @returns {HTMLElement}
+ * An HTML element, with its classes behind the tag: `h("p.note", "text")`. `at` places it, in pixels.
+ * @param {string} tag @param {...any} rest @returns {HTMLElement}
  */
-export function h(tag, props = {}, ...children) {
-  const element = document.createElement(tag);
-  const { at, ...rest } = props;
-  set(element, rest);
-  if (at) for (const [name, value] of Object.entries(at)) element.style.setProperty(name, typeof value === "number" ? `${value}px` : value);
+export function h(tag, ...rest) {
+  const [name, ...classes] = tag.split(".");
+  const element = document.createElement(name);
+  const [{ at, ...props }, children] = split(rest);
+  if (classes.length) props.class = [...classes, props.class || []].flat().join(" ");
+  set(element, props);
+  if (at) for (const [place, value] of Object.entries(at)) element.style.setProperty(place, typeof value === "number" ? `${value}px` : value);
   append(element, children);
   return element;
 }
@@ -69,6 +78,19 @@ const ICONS = new Map(Object.entries({
   pause: "M5 3v10M11 3v10",
   split: "M4 2v5h8v5M4 7v7",
   copy: "M5.5 5.5h8v8h-8zM2.5 10.5v-8h8",
+  cross: "M4 4l8 8M12 4l-8 8",
+  change: "M2 9c2-5 4-5 6-2s4 3 6-2",
+  edit: "M3 13l1-4 7-7 3 3-7 7z",
+  bolt: "M9 1.5L3.5 9H8l-1 5.5L12.5 7H8z",
+  clock: "M8 1.5a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13zM8 4.5V8l2.5 2",
+  person: "M8 2.5a2.7 2.7 0 1 1 0 5.4 2.7 2.7 0 0 1 0-5.4zM2.5 14c.6-3 2.8-4.3 5.5-4.3s4.9 1.3 5.5 4.3",
+  plus: "M8 3v10M3 8h10",
+  minus: "M3 8h10",
+  merge: "M4 2v3c0 3 4 3 4 6v3M12 2v3c0 3-4 3-4 6",
+  file: "M3.5 1.5h6l3 3v10h-9zM9.5 1.5v3h3",
+  rule: "M2.5 3h11M2.5 8h11M2.5 13h6",
+  text: "M3 3.5h10M8 3.5v9",
+  dot: "M8 6a2 2 0 1 1 0 4 2 2 0 0 1 0-4z",
   logo: "M5 14V6M5 6a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM11 14V9L5 6",
 }));
 
@@ -79,22 +101,32 @@ export function icon(name, label) {
     label ? svg("title", {}, label) : null, svg("path", { d: ICONS.get(name) ?? "" }));
 }
 
-/** A link inside of the page. @param {string} hash @param {Record<string, any>} props @param {...any} children */
-export function link(hash, props, ...children) {
+/** A link inside of the page. @param {string} hash @param {...any} rest */
+export function link(hash, ...rest) {
+  const [props, children] = split(rest);
   return h("a", { href: `#${hash}`, ...props }, ...children);
+}
+
+/** @typedef {{value: string, title: any, count?: any, tone?: string | null}} Choice */
+
+/** Links of which one is chosen, as in a row of tabs. @param {string} name @param {string} chosen @param {(value: string) => string} to @param {Choice[]} choices @param {string} [kind] */
+export function choices(name, chosen, to, choices, kind = "") {
+  return h("div.tabs", { class: kind, role: "group", "aria-label": name }, choices.map(({ value, title, count, tone }) =>
+    link(to(value), { class: "choice-tab", "aria-current": chosen === value ? "true" : null, "data-choice": value }, title,
+      count === undefined || count === "" ? null : h("span.count", { class: tone ? `t-${tone}` : "" }, String(count)))));
 }
 
 /** Text only for readers of the page's structure. @param {string} text */
 export function hidden(text) {
-  return h("span", { class: "hidden" }, text);
+  return h("span.hidden", text);
 }
 
 /** A button that copies a command. @param {string} text */
 export function copyable(text) {
-  const button = h("button", { class: "button small", type: "button", onclick: () => {
+  const button = h("button.button.small", { type: "button", onclick: () => {
     navigator.clipboard?.writeText(text).then(() => { button.lastChild?.replaceWith("copied"); }, () => {});
   } }, icon("copy"), "copy");
-  return h("div", { class: "command" }, h("code", {}, text), button);
+  return h("div.command", h("code", text), button);
 }
 
 /**
@@ -102,8 +134,8 @@ export function copyable(text) {
  * @param {string} name @param {Map<string, string>} filters @param {string} words @param {() => any} list
  */
 export function filtered(name, filters, words, list) {
-  const body = h("div", {}, list());
-  const field = h("input", { type: "search", class: "filter", placeholder: words, "aria-label": words, value: filters.get(name) ?? "", oninput: (/** @type {any} */ event) => {
+  const body = h("div", list());
+  const field = h("input.filter", { type: "search", placeholder: words, "aria-label": words, value: filters.get(name) ?? "", oninput: (/** @type {any} */ event) => {
     filters.set(name, event.target.value);
     body.replaceChildren();
     append(body, [list()]);

@@ -1,43 +1,103 @@
-// Golden changes that wait for a decision, each cause once. The page never writes: it shows the command.
+// Changes of goldens, by the edit of the workflow that explains them. Those that no edit explains come first.
 
 import { copyable, h, icon, link } from "./dom.js";
-import { section, sideBySide } from "./panel.js";
-import { addressOf, data, runAddress, runs, state, workflows } from "./store.js";
-import { counted, json } from "./words.js";
+import { graphOf } from "./graph.js";
+import { layerOf } from "./layers.js";
+import { action, mayWrite } from "./live.js";
+import { oneColumn, piecesOf, section } from "./panel.js";
+import { addressOf, data, editsInOrder, runAddress, state, stepTitle, workflowById } from "./store.js";
+import { asText, counted } from "./words.js";
+import { boundChange, failedBy, notice } from "./worklists.js";
 
-/** @param {unknown} value */
-function goldenText(value) {
-  return value === undefined || value === null ? "" : typeof value === "string" ? value : Array.isArray(value) && value.every((line) => typeof line === "string") ? value.join("") : json(value);
-}
+/** @typedef {import("../../../tools/studio/page").Edit} Edit */
+/** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
 
 /** @type {Map<string, [string, string]>} */
-const SIGNS = new Map([["added", ["+ new", "ok"]], ["removed", ["− gone", "error"]], ["changed", ["~ changed", "warning"]]]);
+const SIGNS = new Map([["added", ["+", "ok"]], ["removed", ["−", "err"]], ["bound", ["↻", "warn"]], ["moved", ["↕", "info"]], ["renamed", ["→", "info"]], ["unexplained", ["?", "err"]]]);
+const WIDE = matchMedia("(min-width: 1360px)");
 
-/** @param {string} change */
-function changeTag(change) {
-  const [words, tone] = SIGNS.get(change) ?? ["", ""];
-  return words ? h("span", { class: `tag c-${tone}` }, words) : null;
+/** @param {string} edit */
+function address(edit) {
+  return `~goldens/${encodeURIComponent(edit)}`;
 }
 
 export function goldensPage() {
-  const groups = data.goldens?.groups ?? [];
-  if (!groups.length) {
-    return h("main", { class: "page", id: "main" }, h("h1", {}, "Goldens"), h("p", { class: "empty" }, data.goldens ? "No change waits for a decision." : "Not asked for. Show pending changes with:"),
-      data.goldens ? null : copyable("workrail-test golden diff --json > goldens.json; workrail-lint studio --goldens goldens.json"));
+  const list = editsInOrder();
+  if (!list.length) {
+    return h("main.page", { id: "main" }, h("h1", "Goldens"), data.goldens ? h("p.empty", icon("check"), " No golden differs from what the tests saw.") : [h("p.empty", "Not asked for. Show pending changes with:"), copyable("workrail-test golden diff --json > goldens.json; workrail-lint studio --goldens goldens.json")]);
   }
-  const at = Math.max(0, Math.min(state.index, groups.length - 1));
-  const group = groups[at];
-  const workflow = [...workflows.values()].find((item) => item.id === group.workflow);
-  const differences = data.goldens.pending.reduce((/** @type {number} */ sum, /** @type {any} */ item) => sum + item.differences, 0);
-  const seen = (group.goldens ?? []).map((/** @type {string} */ golden) => [golden, [...runs.values()].find((run) => run.path === golden)]);
-  return h("main", { class: "split goldens", id: "main" },
-    h("header", { class: "view-head" }, h("div", {}, h("h1", {}, "Golden changes to review"), h("p", { class: "note" }, `${counted(groups.length, "change")} in ${counted(data.goldens.pending.length, "golden")}; ${counted(differences, "difference")} in all, the others follow from these`)),
-      h("span", { class: "note" }, h("kbd", {}, "j"), h("kbd", {}, "k"), " next, previous")),
-    h("nav", { class: "causes", "aria-label": "Changes" }, groups.map((/** @type {any} */ item, /** @type {number} */ number) => link(`~goldens/${number}`, { class: `cause${number === at ? " current" : ""}`, "aria-current": number === at ? "true" : null },
-      h("strong", {}, item.title), h("span", { class: "note" }, changeTag(item.change), `in ${counted(item.runs, "run")}`)))),
-    h("div", { class: "cause-body" }, h("p", { class: "eyebrow" }, `change ${at + 1} of ${groups.length} · ${group.id}`), h("h2", { tabindex: -1, id: "step-title" }, group.title),
-      sideBySide(goldenText(group.before ?? group.old), goldenText(group.after ?? group.new), ["golden", "this run"]),
-      workflow && group.step && workflow.stepById.has(group.step) ? h("p", {}, link(addressOf(workflow, group.step), {}, "see the step in its flow")) : null,
-      section("Seen in", h("ul", { class: "plain" }, seen.map((/** @type {any} */ [golden, run]) => h("li", {}, icon("play"), " ", run ? link(runAddress(run.key), {}, run.name) : h("code", {}, golden))))),
-      section("Decide", h("p", { class: "note" }, "This page changes nothing. Run one of these in the project:"), copyable(`workrail-test golden accept --group ${group.id}`), copyable(`workrail-test golden reject --group ${group.id}`))));
+  const edit = list.find((item) => item.id === state.entry) ?? list[0];
+  const goldens = new Set(list.flatMap((item) => item.goldens));
+  const odd = list.filter((item) => item.kind === "unexplained").length;
+  const explaining = list.filter((item) => item.kind !== "unexplained" && item.kind !== "change");
+  const all = new Set(list.flatMap((item) => item.changes.map((change) => change.id))).size;
+  const summary = explaining.length ? `${counted(explaining.length, "edit")} ${explaining.length === 1 ? "explains" : "explain"} ${all - odd} of ${counted(all, "change")} in ${counted(goldens.size, "golden")}` : `${counted(all, "change")} in ${counted(goldens.size, "golden")}`;
+  const entry = (/** @type {Edit} */ item) => {
+    const [sign, tone] = SIGNS.get(item.kind) ?? ["~", "warn"];
+    return link(address(item.id), { class: `cause${item === edit ? " current" : ""}`, "aria-current": item === edit ? "true" : null }, h("b.sign", { class: `t-${tone}` }, sign),
+      h("span.cause-text", h("strong", item.title), h("span.note", item.kind === "unexplained" ? "no edit explains it · " : "", counted(item.goldens.length, "golden"), item.changes.length > 1 ? ` · ${counted(item.changes.length, "consequence")}` : null)));
+  };
+  return h("main.split.goldens", { class: state.entry ? "has-step" : "", id: "main" },
+    h("header.view-head", h("div", h("h1", "Golden changes"), h("p.note", summary, odd ? ["; ", h("strong.t-err", `${odd} ${odd === 1 ? "is" : "are"} not explained`)] : null)),
+      h("span.walk.note", `${list.indexOf(edit) + 1} of ${list.length}`, h("kbd", "j"), h("kbd", "k"), mayWrite() ? [h("kbd", "a"), "accept", h("kbd", "r"), "reject"] : null)),
+    h("nav.causes", { "aria-label": "Edits" }, [...new Set(list.map((item) => item.workflow))].map((name) => [h("p.group-head", workflowById(name)?.name ?? name), list.filter((item) => item.workflow === name).map(entry)])),
+    h("div.cause-body", { tabindex: 0, role: "region", "aria-label": "Edit" }, h("div.reading", editBody(edit))), picture(edit));
+}
+
+/** The workflow with the edit on it, where there is room. @param {Edit} edit */
+function picture(edit) {
+  const workflow = workflowById(edit.workflow);
+  if (!workflow?.layout || !WIDE.matches) return null;
+  const own = edit.step && workflow.stepById.has(edit.step) ? edit.step : null;
+  /** @type {import("../../../tools/studio/page").Layer} */
+  const layer = workflow.changes && edit.kind !== "unexplained" ? layerOf(workflow, "changes") : { marks: new Map(own ? [[own, { text: edit.kind === "unexplained" ? "? unexplained" : "~ changed", tone: "err" }]] : []), labels: new Map(), legend: [] };
+  return h("div.left.picture", graphOf(workflow, layer, { step: own ?? layer.ghosts?.find((ghost) => ghost.step === edit.step)?.beside }, [h("strong", workflow.name)]));
+}
+
+/** @param {Edit} edit */
+function editBody(edit) {
+  const workflow = workflowById(edit.workflow);
+  const step = workflow?.stepById.get(edit.step ?? "");
+  const gone = workflow?.changes?.list.find((change) => change.kind === "removed" && change.step?.endsWith(edit.step ?? "\n"));
+  const isSingle = edit.kind === "unexplained" || edit.kind === "change";
+  const option = isSingle ? "--group" : "--edit";
+  const base = data.revision && !isSingle ? ` --base ${data.revision}` : "";
+  const where = edit.goldens.length === 1 ? "Accept 1 golden" : `Accept in ${edit.goldens.length} goldens`;
+  return [
+    link("~goldens", { class: "button small back" }, icon("left"), "All edits"),
+    h("p.eyebrow", workflow ? link(addressOf(workflow, step ? edit.step : null, { layer: isSingle ? null : "changes" }), workflow.name) : edit.workflow, step ? ` › ${step.title}` : null),
+    h("h2", { tabindex: -1, id: "step-title" }, edit.title),
+    edit.kind === "unexplained" ? h("div.bad-notice", notice("error", "No edit of this workflow explains this change.", "Look at the catalog, the routines and the version of the tool before you accept it.")) : null,
+    edit.kind === "bound" ? boundChange(edit.before, edit.after) : null,
+    edit.kind === "added" && step ? [step.condition ? h("p.note", "runs if ", h("strong", step.condition)) : null, piecesOf(step.pieces)] : null,
+    edit.kind === "removed" && gone ? oneColumn(gone.text ?? "", "") : null,
+    edit.kind !== "bound" && (edit.before || edit.after) ? oneColumn(asText(edit.before), asText(edit.after)) : null,
+    h("div.acts.decide", action(where, `workrail-test golden accept ${option} ${edit.id}${base}`, "golden", { edit: edit.id, decision: "accept" }, "main-act"), action("Reject", `workrail-test golden reject ${option} ${edit.id}${base}`, "golden", { edit: edit.id, decision: "reject" }), h("span.note", "writes the goldens below, nothing else")),
+    edit.changes.length > 1 ? h("details.consequences", h("summary", h("strong", counted(edit.changes.length, "consequence")), h("span.note", " in the goldens, all of this edit")), h("ol", edit.changes.map((change) => h("li", h("p", consequence(workflow, change)), sides(change))))) : null,
+    section("Seen in", h("ul.plain.lines", edit.goldens.map((golden) => seenIn(edit, golden)), failedBy(edit, workflow).map((run) => h("li.t-err", icon("cross"), " ", link(runAddress(run.key, run.outcome?.moment), run.name), h("span.note", " fails because of this edit; accepting does not mend it"))))),
+  ];
+}
+
+/** @param {Workflow | undefined} workflow @param {import("../../../tools/studio/page").GoldenChange} change */
+function consequence(workflow, change) {
+  const step = change.step ? `“${stepTitle(workflow, change.step)}”` : "";
+  if (/^turn at/u.test(change.title) && step) return `${change.change === "removed" ? "A turn is gone at" : change.change === "added" ? "A turn is new at" : "A turn differs at"} ${step}`;
+  return change.title;
+}
+
+const MOST_TEXT = 2000;
+
+/** The words that differ, where they are words. @param {import("../../../tools/studio/page").GoldenChange} change */
+function sides(change) {
+  const [before, after] = [asText(change.before ?? change.old), asText(change.after ?? change.new)];
+  const isText = [change.before ?? change.old, change.after ?? change.new].every((value) => value === null || value === undefined || typeof value !== "object" || Array.isArray(value));
+  return isText && before.length + after.length < MOST_TEXT && (before || after) ? oneColumn(before, after) : null;
+}
+
+/** A golden, with a link to where its run differs because of an edit. @param {Edit} edit @param {string} golden */
+function seenIn(edit, golden) {
+  const item = data.goldens?.pending.find((each) => each.golden === golden);
+  const run = data.runs.find((each) => each.path === golden || (item?.test && each.test === item.test));
+  const at = run?.differences.find((difference) => difference.edit?.id === edit.id && difference.moment !== null)?.moment ?? null;
+  return h("li", icon("play"), " ", run ? link(runAddress(run.key, at), run.name) : h("code", golden), h("span.note", at === null ? "" : ` at moment ${at + 1}`));
 }

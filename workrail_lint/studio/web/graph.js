@@ -1,11 +1,24 @@
-// The flow graph: cards over one drawing of rails. All places come from the data; the page only draws.
+// The flow graph: cards over one drawing of rails. All places come from the data; the page only draws, and may fold.
 
 import { h, hidden, icon, link, svg } from "./dom.js";
-import { addressOf, state } from "./store.js";
+import { addressOf, here, state } from "./store.js";
+
+/** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
+/** @typedef {import("../../../tools/studio/page").Drawing} Drawing */
+/** @typedef {import("../../../tools/studio/page").Group} Group */
+/** @typedef {import("../../../tools/studio/page").Layer} Layer */
+/** @typedef {[number, number]} Point */
+/**
+ * A run on the graph: how often it came to each step, in which round of a loop it is, where it stands.
+ * @typedef {{visits?: Map<string, number>, rounds?: Map<string, number>, step?: string | null, failed?: string | null, href?: (step: string) => string}} Story
+ */
 
 const RADIUS = 9;
+// Of a folded frame.
+const HEAD = 44;
+const [SMALLEST, LARGEST, READABLE] = [0.25, 1.6, 0.85];
 
-/** A line through points with round corners. @param {[number, number][]} points */
+/** A line through points with round corners. @param {Point[]} points */
 function railPath(points) {
   let path = `M${points[0][0]} ${points[0][1]}`;
   for (let i = 1; i < points.length - 1; i++) {
@@ -18,34 +31,67 @@ function railPath(points) {
   return `${path}L${last[0]} ${last[1]}`;
 }
 
-/** @param {[number, number]} a @param {[number, number]} b */
+/** @param {Point} a @param {Point} b */
 function distance(a, b) {
   return Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]);
 }
 
-/** @param {[number, number]} from @param {[number, number]} to @param {number} length */
+/** @param {Point} from @param {Point} to @param {number} length */
 function towards(from, to, length) {
   return [from[0] + Math.sign(to[0] - from[0]) * length, from[1] + Math.sign(to[1] - from[1]) * length];
 }
 
+/** The frames that can be folded: nothing stands beside them. @param {Drawing} drawing */
+export function phasesOf(drawing) {
+  const isInside = (/** @type {import("../../../tools/studio/page").Box} */ box, /** @type {Group} */ frame) => box.y >= frame.y && box.y + box.h <= frame.y + frame.h && box.x >= frame.x && box.x + box.w <= frame.x + frame.w;
+  const isBeside = (/** @type {import("../../../tools/studio/page").Box} */ box, /** @type {Group} */ frame) => box.y < frame.y + frame.h && box.y + box.h > frame.y && !isInside(box, frame);
+  return drawing.groups.filter((frame) => frame.kind !== "delegations" && drawing.nodes.filter((node) => isInside(node, frame)).length > 1 && !drawing.nodes.some((node) => isBeside(node, frame)) &&
+    !drawing.groups.some((other) => other !== frame && isBeside(other, frame) && !isInside(frame, other)) && !drawing.groups.some((other) => other !== frame && isInside(frame, other)));
+}
+
+/** The ids of folded frames. @returns {Set<string>} */
+export function foldedIds() {
+  return new Set((state.params.get("fold") ?? "").split(",").filter(Boolean));
+}
+
+/** The drawing without what folded frames hold. @param {Drawing} drawing @returns {Drawing} */
+function folded(drawing) {
+  const ids = foldedIds();
+  const frames = phasesOf(drawing).filter((frame) => ids.has(frame.id)).sort((a, b) => b.y - a.y);
+  return frames.reduce((rest, frame) => {
+    const [top, bottom] = [frame.y + HEAD, frame.y + frame.h];
+    const gone = bottom - top;
+    const isGone = (/** @type {number} */ y) => y > top - 8 && y < bottom;
+    const moved = (/** @type {number} */ y) => (y >= bottom ? y - gone : Math.min(y, top));
+    const kept = (/** @type {any[]} */ list) => list.filter((box) => box === frame || !isGone(box.y)).map((box) => ({ ...box, y: moved(box.y) }));
+    const inside = rest.nodes.filter((node) => isGone(node.y)).length;
+    return {
+      ...rest, height: rest.height - gone, end: [rest.end[0], moved(rest.end[1])], nodes: kept(rest.nodes), labels: kept(rest.labels), bars: kept(rest.bars),
+      joints: /** @type {Point[]} */ (rest.joints.filter((at) => !isGone(at[1])).map((at) => [at[0], moved(at[1])])),
+      groups: kept(rest.groups).map((group) => (group.id === frame.id ? { ...group, h: HEAD, bound: null, folded: inside } : group)),
+      // What begins or ends inside is not drawn; what leads past is shorter.
+      rails: rest.rails.filter(({ points }) => !(isGone(points[0][1]) && isGone(points[points.length - 1][1]))).map((rail) => ({ ...rail, points: /** @type {Point[]} */ (rail.points.map(([x, y]) => [x, moved(y)])) })),
+    };
+  }, drawing);
+}
+
 /**
- * The graph of a workflow with a layer on it. `visits` says how often a run came to each step, `rounds` in which round
- * of a loop it is, for stories.
- * @param {any} workflow @param {import("./layers.js").Layer} layer
- * @param {{visits?: Map<string, number>, rounds?: Map<string, number>, current?: string | null, href?: (step: string) => string}} [story]
+ * The graph of a workflow with a layer on it, below a bar with its legend.
+ * @param {Workflow} workflow @param {Layer} layer @param {Story} [story] @param {any} [bar]
  */
-export function graphOf(workflow, layer, story = {}) {
-  const drawing = workflow.layout;
-  const href = story.href ?? ((/** @type {string} */ step) => addressOf(workflow, step));
-  const canvas = h("div", { class: "canvas", at: { width: drawing.width, height: drawing.height } },
-    drawing.groups.map((/** @type {any} */ group) => frame(workflow, group, layer, story)),
-    rails(drawing, story.visits),
-    drawing.groups.map((/** @type {any} */ group) => boundBadge(group, story)),
-    drawing.labels.map((/** @type {any} */ label) => labelBox(label, layer)),
-    drawing.nodes.map((/** @type {any} */ node) => card(workflow, node, layer, story, href)),
-    (layer.ghosts ?? []).map(({ after, steps }) => ghost(drawing, after, steps)));
-  const sizer = h("div", { class: "sizer" }, canvas);
-  const scroller = h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": `Flow of ${workflow.name}` }, sizer);
+export function graphOf(workflow, layer, story = {}, bar = []) {
+  if (!workflow.layout) return h("p.empty", "This workflow does not compile.");
+  const drawing = folded(workflow.layout);
+  const canvas = h("div.canvas", { at: { width: drawing.width, height: drawing.height } },
+    drawing.groups.map((group) => frameBox(workflow, group, layer, story)),
+    rails(drawing, layer.traffic, story.visits),
+    drawing.groups.map((group) => boundBadge(group, story)),
+    drawing.labels.map((label) => labelBox(label, layer)),
+    drawing.nodes.map((node) => card(workflow, node, layer, story)),
+    layer.traffic ? counts(drawing, layer.traffic) : null,
+    ghosts(workflow, drawing, layer.ghosts ?? []));
+  const sizer = h("div.sizer", canvas);
+  const scroller = h("div.scroller", { tabindex: 0, role: "region", "aria-label": `Flow of ${workflow.name}` }, sizer);
   const zoomed = () => {
     canvas.style.transform = `scale(${state.zoom})`;
     sizer.style.width = `${drawing.width * state.zoom}px`;
@@ -55,189 +101,261 @@ export function graphOf(workflow, layer, story = {}) {
   };
   zoomed();
   pan(scroller);
-  return h("div", { class: "graph" }, scroller, overview(workflow, layer, scroller, story.visits), zoomButtons(drawing, scroller, zoomed));
+  return h("div.graph-column", h("div.legend-bar", bar, foldButton(workflow.layout), zoomButtons(drawing, scroller, zoomed)),
+    h("div.graph", scroller, overview(drawing, layer, scroller, story)));
 }
 
-/** @param {any} drawing @param {Map<string, number> | undefined} visits */
-function rails(drawing, visits) {
+/** @param {Drawing} drawing */
+function foldButton(drawing) {
+  const phases = phasesOf(drawing);
+  if (!phases.length) return null;
+  const isFolded = foldedIds().size > 0;
+  return link(here({ fold: isFolded ? null : phases.map((frame) => frame.id).join(",") }), { class: "button small fold-all" }, icon(isFolded ? "plus" : "minus"), isFolded ? "Unfold" : "Fold");
+}
+
+/** The rails that a run took: those at its steps, and those between joints that lead from one to the other. @param {Drawing} drawing @param {Map<string, number>} visits */
+function railsTaken(drawing, visits) {
+  const came = (/** @type {string | null} */ step) => (step === null ? 0 : visits.get(step) ?? 0);
+  const taken = new Set(drawing.rails.filter((rail) => rail.kind !== "skip" && (came(rail.to) || came(rail.from)) && (rail.kind !== "back" || came(rail.to) > 1)));
+  const between = drawing.rails.filter((rail) => !rail.from && !rail.to);
+  const starts = [...taken].map((rail) => rail.points[0]);
+  const leadsOn = (/** @type {Point} */ at, /** @type {number} */ depth) => {
+    let found = starts.some((point) => distance(point, at) < 9);
+    for (const rail of depth < 7 ? between : []) {
+      if (distance(rail.points[0], at) >= 9 || !leadsOn(rail.points[rail.points.length - 1], depth + 1)) continue;
+      taken.add(rail);
+      found = true;
+    }
+    return found;
+  };
+  for (const rail of [...taken]) leadsOn(rail.points[rail.points.length - 1], 0);
+  return taken;
+}
+
+/** @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic | undefined} traffic @param {Map<string, number> | undefined} visits */
+function rails(drawing, traffic, visits) {
   const order = new Map([["skip", 0], ["main", 1], ["branch", 1], ["back", 2]]);
   const sorted = [...drawing.rails].sort((a, b) => (order.get(a.kind) ?? 1) - (order.get(b.kind) ?? 1));
-  const passed = (/** @type {any} */ rail) => visits && (visits.has(rail.to) || visits.has(rail.from)) && rail.kind !== "skip" &&
-    (rail.kind !== "back" || (visits.get(rail.to) ?? 0) > 1);
+  const taken = visits ? railsTaken(drawing, visits) : new Set();
+  const weight = (/** @type {any} */ rail) => (traffic?.total && rail.kind !== "skip" && (rail.to || rail.from) ? ` h${Math.min(4, Math.ceil((4 * (traffic.visits.get(rail.to ?? rail.from) ?? 0)) / traffic.total))}` : "");
   return svg("svg", { class: "rails", width: drawing.width, height: drawing.height, "aria-hidden": "true" },
     svg("defs", {}, svg("marker", { id: "tip", markerUnits: "userSpaceOnUse", markerWidth: 12, markerHeight: 12, viewBox: "0 0 8 8", refX: 6, refY: 4, orient: "auto" },
       svg("path", { class: "tip", d: "M0 1L7 4L0 7z" }))),
-    sorted.map((rail) => svg("path", { class: `rail ${rail.kind}${passed(rail) ? " passed" : ""}`, d: railPath(rail.points),
-      "marker-end": rail.to && rail.kind !== "back" ? "url(#tip)" : null })),
-    drawing.bars.map((/** @type {any} */ bar) => svg("rect", { class: "bar", x: bar.x, y: bar.y, width: bar.w, height: 4, rx: 2 })),
-    drawing.joints.map((/** @type {any} */ at) => svg("circle", { class: "joint", cx: at[0], cy: at[1], r: 4 })),
+    sorted.map((rail) => svg("path", { class: `rail ${rail.kind}${taken.has(rail) ? " passed" : ""}${weight(rail)}`, d: railPath(rail.points), "marker-end": rail.to && rail.kind !== "back" ? "url(#tip)" : null })),
+    drawing.bars.map((bar) => svg("rect", { class: "bar", x: bar.x, y: bar.y, width: bar.w, height: 4, rx: 2 })),
+    drawing.joints.map((at) => svg("circle", { class: "joint", cx: at[0], cy: at[1], r: 4 })),
     svg("circle", { class: "dot", cx: drawing.start[0], cy: drawing.start[1], r: 5 }),
     svg("circle", { class: "joint", cx: drawing.end[0], cy: drawing.end[1], r: 6 }),
     svg("circle", { class: "dot", cx: drawing.end[0], cy: drawing.end[1], r: 3 }));
 }
 
-/** @param {any} workflow @param {any} group @param {import("./layers.js").Layer} layer @param {any} story */
-function frame(workflow, group, layer, story) {
-  const mark = layer.marks.get(group.id);
-  const current = !story.visits && state.step === group.id && group.kind !== "template";
-  const head = [group.kind === "loop" ? icon("loop") : null, h("strong", {}, group.title),
-    mark ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : h("span", { class: "note" }, group.note)];
-  // A loop and a parallel step are steps; a template call only groups some.
-  const isStep = group.kind !== "template" && !story.visits;
-  return h("div", { class: `frame ${group.kind}${current ? " current" : ""}`, at: { left: group.x, top: group.y, width: group.w, height: group.h } },
-    isStep ? link(addressOf(workflow, group.id), { class: "frame-head", title: group.note, "data-step": group.id, "aria-current": current ? "step" : null }, head) : h("div", { class: "frame-head", title: group.note }, head));
+/** How many sessions took a rail. @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic} traffic */
+function counts(drawing, { visits, back }) {
+  const put = (/** @type {number} */ left, /** @type {number} */ top, /** @type {number | undefined} */ count, kind = "") => (count ? h("span.flow-count", { class: kind, at: { left, top } }, String(count)) : null);
+  return drawing.rails.map((rail) => {
+    const last = rail.points[rail.points.length - 1];
+    if (rail.kind === "back") return put(rail.points[1][0], (rail.points[1][1] + rail.points[2][1]) / 2 + 26, back.get(rail.to ?? ""), "again");
+    if (rail.kind === "skip" || !rail.to) return null;
+    const label = drawing.labels.find((item) => item.to === rail.to);
+    return label ? put(label.x + label.w + 16, label.y + label.h / 2, visits.get(rail.to)) : put(last[0] + 18, last[1] - 13, visits.get(rail.to));
+  });
 }
 
-/** How often a loop runs, on its rail. @param {any} group @param {any} story */
+/** @param {Workflow} workflow @param {Group} group @param {Layer} layer @param {Story} story */
+function frameBox(workflow, group, layer, story) {
+  const mark = layer.marks.get(group.id);
+  const current = (story.step ?? null) === group.id && group.kind !== "template";
+  const ids = foldedIds();
+  const isPhase = workflow.layout && phasesOf(workflow.layout).some((frame) => frame.id === group.id);
+  const others = [...ids].filter((id) => id !== group.id);
+  const head = [group.kind === "loop" ? icon("loop") : null, h("strong", group.title), mark ? h("span.mark", { class: `t-${mark.tone}` }, mark.text) : h("span.note", group.folded ? `${group.folded} steps` : group.note)];
+  // A loop and a parallel step are steps; a template call only groups some.
+  const isStep = group.kind !== "template" && workflow.stepById.has(group.id);
+  return h("div.frame", { class: `${group.kind}${current ? " current" : ""}${group.folded ? " is-folded" : ""}`, at: { left: group.x, top: group.y, width: group.w, height: group.h } },
+    isPhase ? link(here({ fold: (ids.has(group.id) ? others : [...ids, group.id]).join(",") }), { class: "fold-one", "aria-label": `${ids.has(group.id) ? "unfold" : "fold"} ${group.title}` }, icon(ids.has(group.id) ? "plus" : "minus")) : null,
+    isStep ? link(hrefOf(workflow, story, group.id), { class: "frame-head", title: group.note, "data-step": group.id, "aria-current": current ? "step" : null }, head) : h("div.frame-head", { title: group.note }, head));
+}
+
+/** @param {Workflow} workflow @param {Story} story @param {string} step */
+function hrefOf(workflow, story, step) {
+  return story.href ? story.href(step) : addressOf(workflow, step, { item: null, panel: null });
+}
+
+/** How often a loop runs, on its rail. @param {Group} group @param {Story} story */
 function boundBadge(group, story) {
   if (group.bound === null) return null;
   const round = story.rounds?.get(group.id);
-  return h("span", { class: "bound", title: `at most ${group.bound} rounds`, at: { left: group.x - 2, top: group.y + group.h / 2 } }, round ? `${round} of ${group.bound}` : `≤ ${group.bound}`);
+  return h("span.bound", { title: `at most ${group.bound} rounds`, at: { left: group.x - 2, top: group.y + group.h / 2 } }, round ? `${round} of ${group.bound}` : `≤ ${group.bound}`);
 }
 
-/** Steps that are gone, struck out where they were. @param {any} drawing @param {string | null} after @param {string[]} steps */
-function ghost(drawing, after, steps) {
-  const box = drawing.nodes.find((/** @type {any} */ node) => node.id === after) ?? drawing.groups.find((/** @type {any} */ group) => group.id === after);
-  const [middle, top] = box ? [box.x + box.w / 2, box.y + box.h] : [drawing.start[0], drawing.start[1] + 6];
-  return h("div", { class: "ghost", title: `removed: ${steps.join(", ")}`, at: { left: middle - 118, top: top + 2 } }, h("span", {}, "− ", h("del", {}, steps.join(", "))));
+/** Steps that are gone, on the rail of the lane where they were; each is a link to its change. @param {Workflow} workflow @param {Drawing} drawing @param {import("../../../tools/studio/page").Ghost[]} gone */
+function ghosts(workflow, drawing, gone) {
+  /** @type {Map<string, number>} */
+  const stacked = new Map();
+  return gone.map(({ step, title, beside, isBefore }) => {
+    const box = drawing.nodes.find((node) => node.id === beside) ?? drawing.groups.find((group) => group.id === beside);
+    const place = `${beside} ${isBefore}`;
+    const number = stacked.get(place) ?? 0;
+    stacked.set(place, number + 1);
+    const shift = number * 12;
+    const [middle, top] = !box ? [drawing.start[0], drawing.start[1] + 6] : isBefore ? [box.x + box.w / 2, box.y - 23] : [box.x + box.w / 2, box.y + box.h + 3];
+    const key = `removed:${step}`;
+    return link(here({ item: key, layer: "changes", panel: null }, encodeURIComponent(workflow.key)), { class: `ghost${state.item === key ? " current" : ""}`, title: `${title} is gone`, at: { left: middle - 118 + shift, top: top + shift / 3 } }, h("span", "− ", h("del", title)));
+  });
 }
 
-/** @param {any} label @param {import("./layers.js").Layer} layer */
+/** @param {import("../../../tools/studio/page").Label} label @param {Layer} layer */
 function labelBox(label, layer) {
   const mark = label.to ? layer.labels.get(label.to) : undefined;
-  return h("div", { class: `label l-${label.kind}`, title: label.text, at: { left: label.x, top: label.y, width: label.w, height: label.h } },
-    label.kind === "subject" ? icon("split") : null, label.lines.map((/** @type {string} */ line) => h("span", {}, line)),
-    mark ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : null);
+  return h("div.label", { class: `l-${label.kind}`, title: label.text, at: { left: label.x, top: label.y, width: label.w, height: label.h } },
+    label.kind === "subject" ? icon("split") : null, label.lines.map((line) => h("span", line)), mark ? h("span.mark", { class: `t-${mark.tone}` }, mark.text) : null);
 }
 
-/** @param {any} workflow @param {any} node @param {import("./layers.js").Layer} layer @param {any} story @param {(step: string) => string} href */
-function card(workflow, node, layer, story, href) {
+/** @param {Workflow} workflow @param {import("../../../tools/studio/page").CardBox} node @param {Layer} layer @param {Story} story */
+function card(workflow, node, layer, story) {
   const [ident, delegation] = node.id.split("~");
-  const step = workflow.stepById.get(node.id) ?? workflow.stepById.get(ident);
   const isPart = !workflow.stepById.has(node.id);
+  const step = workflow.stepById.get(isPart ? ident : node.id);
+  if (!step) return null;
   const mark = layer.marks.get(node.id);
   const visits = story.visits?.get(step.id) ?? 0;
-  const current = story.visits ? story.current === step.id : state.step === step.id;
+  const current = story.step === step.id;
   const related = state.variable ? (step.sets.includes(state.variable) ? "sets" : step.reads.includes(state.variable) ? "reads" : "") : "";
-  const dim = state.variable ? !related : story.visits ? !visits : layer.dim && !mark;
+  const dim = state.variable ? !related : story.visits ? !visits && !mark : mark?.dim;
   const under = isPart ? step.delegations?.[Number(delegation)]?.workflowId : step.writer === "template" ? (step.origin ?? "").split("#")[1] || step.id : step.id;
-  return link(href(step.id), {
-    class: `card w-${step.writer}${current ? " current" : ""}${dim ? " dim" : ""}${mark ? ` m-${mark.tone}` : ""}${isPart ? " delegation" : ""}`,
-    at: { left: node.x, top: node.y, width: node.w, height: node.h }, "data-step": step.id, "aria-current": current ? "step" : null,
-  },
-  h("span", { class: "title" }, node.lines.map((/** @type {string} */ line) => h("span", {}, line))),
-  h("span", { class: "under" }, h("code", {}, under ?? ""), h("span", { class: "badges" },
-    isPart ? null : step.badges.map((/** @type {any} */ badge) => h("span", { class: `badge b-${badge.kind}`, title: badge.text }, icon(badge.kind))),
-    related ? h("span", { class: "mark t-info" }, related) : null,
-    visits > 1 ? h("span", { class: "mark t-info" }, `×${visits}`) : null,
-    mark && !related ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : null)),
-  mark?.share === undefined ? null : h("span", { class: `share t-${mark.tone}`, at: { width: `${Math.round(mark.share * 100)}%` } }),
-  hidden([step.condition ? `runs if ${step.condition}` : "", ...step.badges.map((/** @type {any} */ badge) => badge.text)].filter(Boolean).join("; ")));
+  const kind = [`w-${step.writer}`, current ? "current" : "", dim ? "dim" : "", mark && !mark.plain ? `m-${mark.tone}` : "", isPart ? "delegation" : "", layer.quiet && !mark ? "calm" : "", story.failed === step.id ? "failed" : ""];
+  return link(hrefOf(workflow, story, step.id), { class: `card ${kind.filter(Boolean).join(" ")}`, at: { left: node.x, top: node.y, width: node.w, height: node.h }, "data-step": step.id, "aria-current": current ? "step" : null },
+    h("span.title", node.lines.map((line) => h("span", line))),
+    h("span.under", h("code", under ?? ""), h("span.badges",
+      isPart ? null : step.badges.map((badge) => h("span.badge", { class: `b-${badge.kind}`, title: badge.text }, icon(badge.kind))),
+      related ? h("span.mark.t-info", related) : null,
+      visits > 1 ? h("span.mark.t-info", `×${visits}`) : null,
+      mark && !related ? h("span.mark", { class: `t-${mark.tone}` }, mark.icon ? icon(mark.icon) : null, mark.text) : null)),
+    mark?.share === undefined ? null : h("span.share", { class: `t-${mark.tone}`, at: { width: `${Math.round(mark.share * 100)}%` } }),
+    hidden([step.condition ? `runs if ${step.condition}` : "", ...step.badges.map((badge) => badge.text)].filter(Boolean).join("; ")));
 }
 
-/** The whole drawing in a strip beside it. @param {any} workflow @param {any} layer @param {HTMLElement} scroller @param {Map<string, number> | undefined} visits */
-function overview(workflow, layer, scroller, visits) {
-  const drawing = workflow.layout;
+/** The whole drawing in a strip beside it. @param {Drawing} drawing @param {Layer} layer @param {HTMLElement} scroller @param {Story} story */
+function overview(drawing, layer, scroller, story) {
   const across = 42 / drawing.width;
   const view = svg("rect", { class: "window", x: 0.5, width: 43, rx: 3 });
-  const dashes = drawing.nodes.map((/** @type {any} */ node) => {
+  const dashes = drawing.nodes.map((node) => {
     const step = node.id.split("~")[0];
-    const tone = layer.marks.get(node.id)?.tone ?? (visits?.has(step) || (!visits && state.step === step) ? "info" : "");
-    return [node, svg("rect", { class: `dash ${tone ? `t-${tone}` : ""}`, x: 1 + node.x * across, width: Math.max(4, node.w * across), rx: 1 })];
+    const tone = layer.marks.get(node.id)?.tone ?? (story.visits?.has(step) || story.step === step ? "info" : "");
+    return { node, dash: svg("rect", { class: `dash ${tone ? `t-${tone}` : ""}`, x: 1 + node.x * across, width: Math.max(4, node.w * across), rx: 1 }) };
   });
-  const strip = svg("svg", { class: "overview", width: 44, "aria-hidden": "true" }, dashes.map((/** @type {any} */ [, dash]) => dash), view);
+  const strip = svg("svg", { class: "overview", width: 44, "aria-hidden": "true" }, dashes.map(({ dash }) => dash), view);
   let down = 0.1;
   const update = () => {
     const tall = scroller.clientHeight || 1;
     down = Math.max(0.01, Math.min(0.16, (tall - 8) / drawing.height));
     strip.setAttribute("height", String(Math.ceil(drawing.height * down)));
-    for (const [node, dash] of dashes) {
+    for (const { node, dash } of dashes) {
       dash.setAttribute("y", String(node.y * down));
       dash.setAttribute("height", String(Math.max(3, node.h * down)));
     }
     const shown = Math.min(drawing.height, tall / state.zoom);
-    view.setAttribute("y", String(Math.min(scroller.scrollTop / state.zoom, drawing.height - shown) * down + 0.5));
+    view.setAttribute("y", String(Math.max(0, Math.min(scroller.scrollTop / state.zoom, drawing.height - shown)) * down + 0.5));
     view.setAttribute("height", String(Math.max(8, shown * down - 1)));
   };
   scroller.addEventListener("scroll", update, { passive: true });
   scroller.addEventListener("zoomed", update);
   requestAnimationFrame(update);
-  strip.addEventListener("pointerdown", (event) => {
-    const y = /** @type {PointerEvent} */ (event).clientY - strip.getBoundingClientRect().top;
-    scroller.scrollTop = (y / down) * state.zoom - scroller.clientHeight / 2;
-  });
-  return h("div", { class: "strip" }, strip);
+  const jump = (/** @type {any} */ event) => { if (event.buttons & 1) scroller.scrollTop = ((event.clientY - strip.getBoundingClientRect().top) / down) * state.zoom - scroller.clientHeight / 2; };
+  strip.addEventListener("pointerdown", jump);
+  strip.addEventListener("pointermove", jump);
+  return h("div.strip", strip);
 }
 
-/** @param {any} drawing @param {HTMLElement} scroller @param {() => void} zoomed */
+/** @param {Drawing} drawing @param {HTMLElement} scroller @param {() => void} zoomed */
 function zoomButtons(drawing, scroller, zoomed) {
-  const shown = h("span", { class: "zoom-value" }, `${Math.round(state.zoom * 100)}%`);
-  /** @param {number} zoom */
-  const to = (zoom) => {
-    const middle = (scroller.scrollTop + scroller.clientHeight / 2) / state.zoom;
-    state.zoom = Math.min(1.6, Math.max(0.25, zoom));
+  const shown = h("span.zoom-value", `${Math.round(state.zoom * 100)}%`);
+  // What is under the pointer stays there.
+  const to = (/** @type {number} */ zoom, x = scroller.clientWidth / 2, y = scroller.clientHeight / 2) => {
+    const [left, top] = [(scroller.scrollLeft + x) / state.zoom, (scroller.scrollTop + y) / state.zoom];
+    state.zoom = Math.min(LARGEST, Math.max(SMALLEST, zoom));
     zoomed();
-    scroller.scrollTop = middle * state.zoom - scroller.clientHeight / 2;
+    scroller.scrollTo(left * state.zoom - x, top * state.zoom - y);
     shown.textContent = `${Math.round(state.zoom * 100)}%`;
   };
-  const fit = () => to(Math.min(1, (scroller.clientWidth - 20) / drawing.width));
-  const button = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) =>
-    h("button", { type: "button", class: "zoom-button", "aria-label": name, "data-zoom": text, onclick: act }, text);
-  return h("div", { class: "zoom" }, button("−", "smaller", () => to(state.zoom - 0.12)), shown,
-    button("+", "larger", () => to(state.zoom + 0.12)), button("fit", "fit the width", fit));
+  // Text below this size is not read, so a wide graph is moved rather than made small.
+  const fit = () => {
+    to(Math.max(READABLE, Math.min(1, (scroller.clientWidth - 12) / drawing.width)));
+    scroller.scrollLeft = Math.max(0, drawing.start[0] * state.zoom - scroller.clientWidth / 2);
+  };
+  scroller.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const box = scroller.getBoundingClientRect();
+    to(state.zoom * Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
+  }, { passive: false });
+  pinch(scroller, to);
+  const button = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) => h("button.zoom-button", { type: "button", "aria-label": name, "data-zoom": text, onclick: act }, text);
+  return h("div.zoom", { role: "group", "aria-label": "Zoom" }, button("−", "smaller", () => to(state.zoom - 0.12)), shown, button("+", "larger", () => to(state.zoom + 0.12)), button("fit", "fit the width", fit));
+}
+
+/** Two fingers zoom. @param {HTMLElement} scroller @param {(zoom: number, x: number, y: number) => void} to */
+function pinch(scroller, to) {
+  let before = 0;
+  const apart = (/** @type {TouchList} */ [a, b]) => Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+  scroller.addEventListener("touchstart", ({ touches }) => { before = touches.length === 2 ? apart(touches) : 0; }, { passive: true });
+  scroller.addEventListener("touchmove", (event) => {
+    const { touches } = event;
+    if (touches.length !== 2 || !before) return;
+    event.preventDefault();
+    const box = scroller.getBoundingClientRect();
+    const now = apart(touches);
+    to((state.zoom * now) / before, (touches[0].clientX + touches[1].clientX) / 2 - box.left, (touches[0].clientY + touches[1].clientY) / 2 - box.top);
+    before = now;
+  }, { passive: false });
 }
 
 /** Drag the ground to move. @param {HTMLElement} scroller */
 function pan(scroller) {
   scroller.addEventListener("pointerdown", (down) => {
-    if (down.button !== 0 || (down.target instanceof Element && down.target.closest("a,button"))) return;
+    if (down.button !== 0 || down.pointerType === "touch" || (down.target instanceof Element && down.target.closest("a,button"))) return;
     const [left, top] = [scroller.scrollLeft + down.clientX, scroller.scrollTop + down.clientY];
-    const move = (/** @type {PointerEvent} */ event) => {
-      scroller.scrollLeft = left - event.clientX;
-      scroller.scrollTop = top - event.clientY;
-    };
+    const move = (/** @type {PointerEvent} */ event) => scroller.scrollTo(left - event.clientX, top - event.clientY);
     const up = () => { removeEventListener("pointermove", move); removeEventListener("pointerup", up); };
     addEventListener("pointermove", move);
     addEventListener("pointerup", up);
   });
 }
 
-/** The same structure as a nested list: for phones, for print, for readers. @param {any} workflow @param {any} layer */
+/** The same structure as a nested list: for phones, for print, for readers. @param {Workflow} workflow @param {Layer} layer */
 export function listOf(workflow, layer) {
-  const entry = (/** @type {any} */ block) => {
+  /** @type {(block: any) => HTMLElement | null} */
+  const entry = (block) => {
+    const mark = layer.marks.get(block.id);
     switch (block.kind) {
       case "step": {
         const step = workflow.stepById.get(block.id) ?? workflow.stepById.get(block.id.split("~")[0]);
-        const mark = layer.marks.get(block.id);
-        const gone = (layer.ghosts ?? []).find((/** @type {any} */ item) => item.after === block.id);
-        return h("li", {}, link(addressOf(workflow, step.id), { class: `card w-${step.writer} list-card${mark ? ` m-${mark.tone}` : ""}`, "data-step": step.id },
-          h("span", { class: "title" }, h("span", {}, block.title)),
-          h("span", { class: "under" }, h("code", {}, step.id), h("span", { class: "badges" },
-            step.badges.map((/** @type {any} */ badge) => icon(badge.kind, badge.text)),
-            mark ? h("span", { class: `mark t-${mark.tone}` }, mark.text) : null))),
-        gone ? h("p", { class: "note t-err" }, "− ", h("del", {}, gone.steps.join(", "))) : null);
+        if (!step) return null;
+        const gone = (layer.ghosts ?? []).filter((ghost) => ghost.beside === block.id);
+        const lines = (/** @type {boolean} */ isBefore) => gone.filter((ghost) => ghost.isBefore === isBefore).map((ghost) => link(here({ item: `removed:${ghost.step}` }, encodeURIComponent(workflow.key)), { class: "gone-line" }, "− ", h("del", ghost.title)));
+        return h("li", lines(true), link(addressOf(workflow, step.id, { item: null, panel: null }), { class: `card w-${step.writer} list-card${mark && !mark.plain ? ` m-${mark.tone}` : ""}`, "data-step": step.id },
+          h("span.title", h("span", block.title)),
+          h("span.under", h("code", step.id), h("span.badges", step.badges.map((badge) => icon(badge.kind, badge.text)), mark ? h("span.mark", { class: `t-${mark.tone}` }, mark.text) : null))), lines(false));
       }
-      case "branch": return h("li", {}, h("span", { class: "label inline" }, block.text), h("ol", {}, block.items.map(entry)));
-      case "switch": return h("li", {}, h("p", { class: "note" }, `${block.complete ? "one" : "at most one"} of ${block.lanes.length}${block.subject ? `, by ${block.subject}` : ""}`),
-        h("ol", {}, block.lanes.map((/** @type {any} */ lane) => h("li", {}, h("span", { class: "label inline" }, lane.text), h("ol", {}, lane.items.map(entry))))));
+      case "branch": return h("li", h("span.label.inline", block.text), h("ol", block.items.map(entry)));
+      case "switch": return h("li", h("p.note", `${block.complete ? "one" : "at most one"} of ${block.lanes.length}${block.subject ? `, by ${block.subject}` : ""}`),
+        h("ol", block.lanes.map((/** @type {any} */ lane) => h("li", h("span.label.inline", lane.text), h("ol", lane.items.map(entry))))));
       default: {
-        const mark = layer.marks.get(block.id);
-        const head = [block.kind === "loop" ? icon("loop") : null, h("strong", {}, block.title), h("span", { class: "note" }, mark?.text ?? block.note)];
-        return h("li", { class: `list-group ${block.kind}` }, block.kind === "template" ? h("p", { class: "frame-head" }, head) : link(addressOf(workflow, block.id), { class: "frame-head", "data-step": block.id }, head),
-          h("ol", {}, block.items.map(entry)));
+        const head = [block.kind === "loop" ? icon("loop") : null, h("strong", block.title), h("span.note", mark?.text ?? block.note)];
+        return h("li.list-group", { class: block.kind }, block.kind === "template" ? h("p.frame-head", head) : link(addressOf(workflow, block.id, { item: null, panel: null }), { class: "frame-head", "data-step": block.id }, head), h("ol", block.items.map(entry)));
       }
     }
   };
-  return h("ol", { class: "steps-list" }, workflow.tree.map(entry));
+  return h("ol.steps-list", workflow.tree.map(entry));
 }
 
-/** A tiny picture of a workflow: its boxes from left to right. @param {any} workflow */
+/** A tiny picture of a workflow: its boxes from left to right. @param {Workflow} workflow */
 export function thumbnail(workflow) {
-  if (!workflow.layout) return h("span", { class: "thumb" });
+  if (!workflow.layout) return h("span.thumb");
   const drawing = workflow.layout;
   const [along, across] = [Math.min(98 / drawing.height, 0.14), Math.min(32 / drawing.width, 0.05)];
   const top = (34 - drawing.width * across) / 2;
-  const path = drawing.nodes.map((/** @type {any} */ node) => {
+  const path = drawing.nodes.map((node) => {
     const [long, wide] = [Math.max(1.5, node.h * along), Math.max(3, node.w * across)].map((number) => number.toFixed(1));
     return `M${(node.y * along).toFixed(1)} ${(top + node.x * across).toFixed(1)}h${long}v${wide}h-${long}z`;
   }).join("");

@@ -1,289 +1,293 @@
-// Runs as stories: a recorded run played on the graph of its workflow; team sessions and block runs as timelines.
+// Runs: the list, the ones to mend first, and a recorded run played on the graph of its workflow.
 
-import { filtered, h, icon, link } from "./dom.js";
-import { graphOf, listOf } from "./graph.js";
-import { chapter, piecesOf, section } from "./panel.js";
-import { addressOf, data, runAddress, runs, state, workflows } from "./store.js";
-import { counted, json } from "./words.js";
+import { blocksPage, teamPage } from "./charts.js";
+import { choices, filtered, h, icon, link } from "./dom.js";
+import { graphOf } from "./graph.js";
+import { action, isLive, mayWrite, placeLink, send, whatFollows } from "./live.js";
+import { STATES, endOf, firstMoment, isRed, outcomeIcon, sentenceOf, stateOf } from "./outcomes.js";
+import { codeLink, excerptOf, oneColumn, piecesOf, section } from "./panel.js";
+import { addressOf, data, editAddress, edits, here, runAddress, runs, state, stepTitle, workflowById } from "./store.js";
+import { asText, counted, isJson, json } from "./words.js";
 
-/** @type {Map<string, [string, string]>} */
-const KINDS = new Map([["test", ["Tests without a run", "they ended before the engine was called"]], ["workflow", ["Test runs", "what a scenario or a test played against the engine"]], ["session", ["Sessions", "what real agents did"]],
-  ["team", ["Team sessions", "states, tasks, decisions and gates"]], ["blocks", ["Block runs", "lanes, merges and conflicts"]]]);
+/** @typedef {import("../../../tools/studio/page").Run} Run */
+/** @typedef {import("../../../tools/studio/page").Turn} Turn */
+/** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
 
-// How a test ended: its sign, its word, its tone; the most urgent first.
-/** @type {Map<string, [string, string, string]>} */
-const STATES = new Map([["error", ["✗", "error", "error"]], ["failed", ["✗", "failed", "error"]], ["changed", ["~", "golden changed", "warning"]],
-  ["flaky", ["~", "flaky", "warning"]], ["passed", ["✓", "passed", "ok"]], ["skipped", ["−", "skipped", "muted"]]]);
-const URGENCY = [...STATES.keys()];
+const OTHERS = [["team", "Team"], ["blocks", "Blocks"], ["session", "Sessions"]];
+const SHORT = matchMedia("(max-width: 760px)");
 
-/** @param {any} run */
-export function isRed(run) {
-  return run.outcome?.state === "failed" || run.outcome?.state === "error";
+/** @param {Run} run @param {string} only */
+function belongs(run, only) {
+  return only === "all" || stateOf(run) === only || run.kind === only || (only === "failed" && isRed(run));
 }
 
-/** How the test of a run ended. @param {any} run */
-export function outcomeTag(run) {
-  const [sign, words, tone] = STATES.get(run.outcome?.state) ?? ["", "", ""];
-  return words ? h("span", { class: `tag c-${tone}` }, `${sign} ${words}`) : null;
-}
-
-/** Failed tests before changed goldens before the rest. @param {any[]} list */
-function byUrgency(list) {
-  const rank = (/** @type {any} */ run) => (run.outcome ? URGENCY.indexOf(run.outcome.state) : URGENCY.length);
-  return [...list].sort((a, b) => rank(a) - rank(b));
-}
-
-/** Why a test failed, with the lines of its file. @param {any} run */
-function failureBox(run) {
-  const { outcome } = run;
-  if (!outcome || outcome.state === "passed") return null;
-  const tone = isRed(run) ? "error" : outcome.state === "skipped" ? "info" : "warning";
-  const place = outcome.file ? `${outcome.file}:${outcome.line}` : null;
-  const lines = outcome.excerpt?.lines.map((/** @type {string} */ text, /** @type {number} */ at) => {
-    const number = outcome.excerpt.first + at;
-    return h("div", { class: number === outcome.line ? "hit" : null }, h("span", { class: "note" }, String(number).padStart(5), "  "), text);
-  });
-  return h("div", { class: `finding f-${tone} failure` }, h("strong", {}, outcomeTag(run), outcome.moment === null || outcome.moment === undefined ? null : link(runAddress(run.key, outcome.moment), {}, ` at moment ${outcome.moment + 1}`)),
-    h("p", {}, outcome.message ?? ""),
-    outcome.expected ? h("dl", { class: "form" }, h("dt", {}, "expected"), h("dd", {}, h("strong", {}, outcome.expected)), h("dt", {}, "found"), h("dd", {}, h("strong", {}, outcome.found ?? ""))) : null,
-    lines ? h("pre", { class: "source" }, lines) : null, place ? h("p", { class: "note" }, h("code", {}, place)) : null);
+/** The runs that the address asks for, the most urgent first. */
+function runsInOrder() {
+  const of = state.params.get("of");
+  const list = data.runs.filter((run) => belongs(run, state.only) && (!of || run.workflow === of));
+  return [...list].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.name < b.name ? -1 : 1));
 }
 
 export function runsPage() {
-  const { field, body } = filtered("runs", state.filters, "Filter by name, workflow or end", () => {
+  const { field, body } = filtered("runs", state.filters, "Filter by name, workflow or message", () => {
     const words = (state.filters.get("runs") ?? "").toLowerCase();
-    const fits = data.runs.filter((/** @type {any} */ run) => `${run.name} ${run.workflow ?? run.mode ?? ""} ${run.status ?? ""} ${run.outcome?.state ?? ""} ${run.path}`.toLowerCase().includes(words));
-    const groups = [...KINDS].map(([kind, [title, about]]) => [title, about, fits.filter((/** @type {any} */ run) => run.kind === kind)]).filter(([, , list]) => list.length);
-    return groups.length ? groups.map(([title, about, list]) => chapter(title, h("p", { class: "note about" }, about), runTable(byUrgency(list)))) : h("p", { class: "empty" }, "No run fits.");
+    const fits = runsInOrder().filter((run) => `${run.name} ${run.workflow ?? ""} ${sentenceOf(run)} ${run.path}`.toLowerCase().includes(words));
+    const groups = STATES.map(([how, title, tone]) => ({ title, tone, list: fits.filter((run) => stateOf(run) === how) })).filter(({ list }) => list.length);
+    return groups.length ? groups.map(({ title, tone, list }) => h("section.run-group", h("h2.group-head", { class: `t-${tone}` }, `${title} `, h("span.count", String(list.length))), h("ol.run-list", list.map(runRow)))) : h("p.empty", "No run fits.");
   });
-  return h("main", { class: "page", id: "main" }, h("h1", {}, "Runs"),
-    h("p", { class: "lead" }, "What was shown, what was answered, what was blocked. Open one to play it step by step."),
-    data.runs.length ? [h("div", { class: "row tools" }, field), body] : h("p", { class: "empty" }, "No runs here. Name the folder of your goldens: workrail-lint studio --goldens tests"));
+  const counts = [...STATES.filter(([name]) => name !== "session" && name !== "error" && name !== "none"), ...OTHERS].map(([value, title]) => ({ value, title, count: data.runs.filter((run) => belongs(run, value)).length }));
+  const of = state.params.get("of");
+  return h("main.page", { id: "main" }, h("div.row.tools", h("h1", "Runs"),
+    choices("Show", state.only, (only) => here({ only }, "~runs"), [{ value: "all", title: "All", count: data.runs.length }, ...counts.filter(({ count }) => count)]), data.runs.length ? field : null,
+    of ? link(here({ of: null }, "~runs"), { class: "tag tag-link" }, `only ${of}`, icon("cross")) : null),
+  data.runs.length ? body : h("p.empty", "No runs here. Record them with: pytest --workrail-runs-json=runs.json, then workrail-lint studio --runs runs.json"));
 }
 
-/** @param {any[]} list */
-function runTable(list) {
-  const tested = list.some((run) => run.outcome);
-  const heads = [...(tested ? [["Test", ""]] : []), ["Run", ""], ["Of", ""], ["Turns", "number"], ["Blocked", "number"], ["Ends", ""]];
-  return h("table", { class: "workflows plain-table" }, h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))),
-    h("tbody", {}, list.map((run) => h("tr", {}, tested ? h("td", { class: "nowrap" }, outcomeTag(run)) : null, h("td", {}, link(runAddress(run.key, isRed(run) ? run.outcome.moment ?? 0 : 0), { class: "name" }, run.name), h("p", { class: "note" }, h("code", {}, run.path)),
-        run.outcome && run.outcome.state !== "passed" ? h("p", { class: "note" }, run.outcome.message ?? "") : null),
-      h("td", {}, run.workflow ? workflowLink(run.workflow) : run.kind === "test" ? "" : run.mode ? `${run.mode} team` : "blocks", run.stale ? h("p", { class: "note" }, "another version") : null), h("td", { class: "number", "data-title": "turns" }, String((run.turns ?? run.events ?? []).length)),
-      h("td", { class: "number", "data-title": "blocked" }, String(run.blocked)), h("td", {}, run.kind === "test" ? null : statusTag(run.status))))));
-}
+const MOST_DOTS = 24;
 
-/** @param {string} ident */
-function workflowLink(ident) {
-  const workflow = workflows.get(ident);
-  return workflow ? link(addressOf(workflow), {}, workflow.name) : ident;
-}
-
-/** @param {string | null} status */
-function statusTag(status) {
-  const words = String(status ?? "not ended").replace(/_/gu, " ");
-  const tone = /^(complete|completed|done)$/iu.test(words) ? "ok" : /error|failed|aborted|damaged/iu.test(words) ? "error" : "warning";
-  return h("span", { class: `tag c-${tone}` }, icon(tone === "ok" ? "check" : tone), words);
+/** @param {Run} run */
+function runRow(run) {
+  const kind = run.kind === "team" ? `${run.mode ?? "full"} team` : run.kind === "blocks" ? "blocks" : "";
+  const dots = (run.turns ?? []).slice(0, MOST_DOTS).map((turn, at) => h("i", { class: isRed(run) && at === run.outcome?.moment ? "bad" : run.differences.some((item) => item.moment === at) ? "differs" : turn.blockers.length || turn.kind === "error" ? "blocked" : "" }));
+  return h("li", link(runAddress(run.key, firstMoment(run)), { class: `run-row s-${stateOf(run)}` }, h("span.sign", { class: `o-${stateOf(run)}` }, outcomeIcon(run)),
+    h("span.run-name", h("strong", run.name), h("span.note", workflowById(run.workflow)?.name ?? kind, run.stale ? " · another version" : "")),
+    h("span.run-said", sentenceOf(run)), h("span.run-dots", { "aria-hidden": "true" }, dots),
+    h("span.run-number", run.turns?.length ? counted(run.turns.length, "turn") : run.events?.length ? counted(run.events.length, "event") : ""), h("span.run-number", run.outcome?.seconds ? `${run.outcome.seconds.toFixed(2)} s` : "")));
 }
 
 export function runPage() {
   const run = runs.get(state.run ?? "");
-  if (run.kind === "team") return teamPage(run);
-  if (run.kind === "blocks") return blocksPage(run);
-  return storyPage(run);
+  if (!run) return runsPage();
+  if (run.kind === "team") return teamPage(run, failureBox(run, 0));
+  if (run.kind === "blocks") return blocksPage(run, failureBox(run, 0));
+  return run.turns.length ? storyPage(run) : bareRun(run);
 }
 
-/** The turns on the way from the start to a moment. @param {any} run @param {number} moment @returns {number[]} */
+/** A test that made no run. @param {Run} run */
+function bareRun(run) {
+  return h("main.page", { id: "main" }, h("p.eyebrow", link("~runs", "Runs"), " › ", h("code", run.path)), h("h1", h("span.sign", { class: `o-${stateOf(run)}` }, outcomeIcon(run)), ` ${run.name}`),
+    failureBox(run, 0), h("p.empty", run.outcome?.state === "passed" ? "It passed; nothing was recorded." : "Nothing happened in this run."));
+}
+
+/** The moments on the way to one, itself the last. @param {Run} run @param {number} moment @returns {number[]} */
 function wayTo(run, moment) {
   const way = [];
   for (let at = moment; at >= 0;) {
     way.unshift(at);
     const { parent, tool } = run.turns[at];
-    // A call that continues no other, such as a refused one, leaves the run where it was.
     at = parent ?? (tool === "start_workflow" ? -1 : at - 1);
   }
   return way;
 }
 
-/** The context at a moment, with the names that are new there. @param {any} run @param {number} moment */
+/** The context at a moment: a null takes a variable away. @param {Run} run @param {number} moment */
 function contextAt(run, moment) {
+  /** @type {Map<string, any>} */
   const context = new Map();
   let fresh = new Set();
   for (const at of wayTo(run, moment)) {
-    fresh = new Set();
-    for (const [name, value] of Object.entries(run.turns[at].context ?? {})) {
+    const set = Object.entries(run.turns[at].context ?? {});
+    fresh = new Set(set.map(([name]) => name));
+    for (const [name, value] of set) {
       if (value === null) context.delete(name);
       else context.set(name, value);
-      fresh.add(name);
     }
   }
   return { context, fresh };
 }
 
-/** @param {any} run */
+/** The signs of a run on the graph: where it failed, where it differs, where it diverged. @param {Run} run @param {Workflow | undefined} workflow */
+function marksOf(run, workflow) {
+  /** @type {Map<string, import("../../../tools/studio/page").Mark>} */
+  const marks = new Map(run.turns.filter((turn) => turn.divergences && turn.answered).map((turn) => [String(turn.answered), { text: "diverged", tone: "warn" }]));
+  for (const { step, change } of run.differences) if (step && workflow?.stepById.has(step)) marks.set(step, { text: change === "added" ? "+ golden" : change === "removed" ? "− golden" : "~ golden", tone: "warn" });
+  const failed = isRed(run) ? run.turns[run.outcome?.moment ?? -1]?.step : null;
+  if (failed) marks.set(failed, { text: "✗ failed here", tone: "err" });
+  return { marks, failed };
+}
+
+/** @param {Turn} turn @param {Workflow | undefined} workflow */
+function turnTitle(turn, workflow) {
+  const ends = new Map([["complete", "The run is complete"], ["error", "The engine refused the call"], ["gate", "The run waits for a person"]]);
+  return turn.title ?? workflow?.stepById.get(turn.step ?? "")?.title ?? ends.get(turn.kind) ?? turn.step ?? turn.tool;
+}
+
+/** @param {Run} run */
 function storyPage(run) {
-  const workflow = [...workflows.values()].find((item) => item.id === run.workflow);
-  if (!run.turns.length) return h("main", { class: "page", id: "main" }, h("h1", {}, run.name), failureBox(run), h("p", { class: "empty" }, "Nothing happened in this run."));
-  const moment = Math.max(0, Math.min(state.moment, run.turns.length - 1));
+  const workflow = workflowById(run.workflow);
+  const moment = Math.min(state.moment, run.turns.length - 1);
   const turn = run.turns[moment];
+  /** @type {[Map<string, number>, Map<string, number>]} */
   const [visits, rounds] = [new Map(), new Map()];
   for (const at of wayTo(run, moment)) {
     const { step, round } = run.turns[at];
     if (!step) continue;
     visits.set(step, Math.max(round ?? 1, visits.get(step) ?? 0));
     const loop = workflow?.stepById.get(step)?.loop;
-    if (loop) rounds.set(loop, round ?? 1);
+    if (loop) { rounds.set(loop, round ?? 1); visits.set(loop, 1); }
+  }
+  const { marks, failed } = marksOf(run, workflow);
+  const isTrying = Boolean(isLive() && workflow && turn.step && state.panel === "whatif");
+  const follows = isTrying && state.tried.size ? followed(run, moment) : null;
+  if (follows) {
+    marks.clear();
+    for (const step of follows.come) marks.set(step, { text: "+ follows now", tone: "ok" });
+    for (const step of follows.gone) marks.set(step, { text: "− no longer", tone: "err" });
+    for (const step of follows.steps) visits.set(step, visits.get(step) ?? 1);
   }
   const href = (/** @type {string} */ step) => {
-    const at = run.turns.findIndex((/** @type {any} */ item) => item.step === step);
-    return at >= 0 ? runAddress(run.key, at) : addressOf(workflow, step);
+    const at = run.turns.findIndex((item) => item.step === step);
+    return at >= 0 || !workflow ? runAddress(run.key, Math.max(0, at)) : addressOf(workflow, step);
   };
-  const diverged = run.turns.filter((/** @type {any} */ item) => item.divergences);
-  const marks = new Map(diverged.map((/** @type {any} */ item) => [item.answered, { text: "diverged", tone: "warn" }]));
-  const failed = run.turns[run.outcome?.moment ?? -1];
-  if (failed?.step) marks.set(failed.step, isRed(run) ? { text: "✗ failed here", tone: "err" } : { text: "~ golden", tone: "warn" });
-  const graph = workflow?.layout ? graphOf(workflow, { marks, labels: new Map(), legend: [] }, { visits, rounds, current: turn.step, href }) : h("p", { class: "empty" }, "The workflow of this run is not in this project.");
-  const title = turn.title ?? workflow?.stepById.get(turn.step)?.title ?? (turn.kind === "complete" ? "The run is complete" : turn.kind === "error" ? "The engine refused the call" : turn.kind === "gate" ? "The run waits for a person" : turn.step ?? turn.tool);
-  return h("main", { class: "split", id: "main" },
-    h("header", { class: "view-head" }, h("div", {}, h("h1", {}, run.name), h("p", { class: "note" }, run.kind === "session" ? "session of " : null, workflow ? link(addressOf(workflow), {}, workflow.name) : run.workflow ?? "", [run.mode, run.profile ? `profile ${run.profile}` : null, run.goal].filter(Boolean).map((part) => ` · ${part}`),
-      run.stale ? h("strong", { class: "t-warn" }, " · recorded with another version of this workflow") : "")),
-    h("div", {}, outcomeTag(run), statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, run.gaps.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(run.gaps.length, "follow-up")) : null,
-      diverged.length ? h("span", { class: "tag c-warning" }, icon("warning"), counted(diverged.length, "divergence")) : null)),
-    h("div", { class: `left${run.stale ? " stale" : ""}` }, graph, player(run, moment)),
-    h("aside", { class: "panel", "aria-label": "Moment" }, h("div", { class: "panel-body" },
-      failureBox(run),
-      h("p", { class: "eyebrow" }, `moment ${moment + 1} of ${run.turns.length}`, turn.round && rounds.has(workflow?.stepById.get(turn.step)?.loop) ? [" · ", icon("loop"), ` round ${turn.round} of at most ${workflow.stepById.get(workflow.stepById.get(turn.step).loop)?.rounds}`] : null, turn.branch ? ` · branch ${turn.branch + 1}` : null),
-      h("h2", { tabindex: -1, id: "step-title" }, title),
+  const bar = [h("span", [run.mode, run.profile ? `profile ${run.profile}` : null, run.goal].filter(Boolean).join(" · ")), h("span", endOf(run)), run.stale ? h("strong.t-warn", "recorded with another version of this workflow") : null];
+  const graph = !workflow ? h("p.empty", "The workflow of this run is not in this project.") : SHORT.matches ? null : graphOf(workflow, { marks, labels: new Map(), legend: [] }, { visits, rounds, step: turn.step, href, failed }, bar);
+  const loop = workflow?.stepById.get(workflow.stepById.get(turn.step ?? "")?.loop ?? "");
+  const test = run.test ?? data.live?.scenarios?.find((/** @type {string} */ name) => name === run.path.replace("__goldens__/", "").replace(/\.golden\.json$/u, ".scenario.json"));
+  const command = test ? `pytest ${test.includes(" ") ? JSON.stringify(test) : test}` : "";
+  return h("main.split.run", { id: "main" },
+    h("header.view-head", h("div", h("p.eyebrow", link("~runs", "Runs"), " › ", workflow ? link(addressOf(workflow), workflow.name) : run.workflow), h("h1", h("span.sign", { class: `o-${stateOf(run)}` }, outcomeIcon(run)), ` ${run.name}`)),
+      h("div.head-acts", isRed(run) && moment !== run.outcome?.moment && run.outcome?.moment !== null ? link(runAddress(run.key, run.outcome?.moment), { class: "button small" }, "Go to the failure", h("kbd", "f")) : null,
+        isLive() && workflow ? link(here({ panel: isTrying ? null : "whatif", what: null }), { class: `button small${isTrying ? " pressed" : ""}` }, icon("bolt"), "What if", h("kbd", "w")) : null,
+        command && mayWrite() ? action("Run again", command, "run", { test }) : null)),
+    h("div.left", { class: run.stale ? "stale" : "" }, graph, player(run, moment)),
+    h("aside.panel", { "aria-label": "Moment" }, h("div.panel-body",
+      failureBox(run, moment),
+      isTrying && workflow ? whatIf(run, workflow, moment, follows) : null,
+      h("p.eyebrow", `moment ${moment + 1} of ${run.turns.length}`, turn.round && loop ? [" · ", icon("loop"), ` round ${turn.round} of at most ${loop.rounds}`] : null, turn.branch ? ` · branch ${turn.branch + 1}` : null),
+      h("h2", { tabindex: -1, id: "step-title" }, turnTitle(turn, workflow)),
+      run.differences.filter((item) => item.moment === moment).map(goldenHere),
+      (turn.divergences ?? []).map((item) => bad("warning", `Diverged: ${item.reason.replace(/_/gu, " ")}`, item.summary)),
+      turn.blockers.map((blocker) => bad("error", ["Blocked: ", codeLink(blocker.code ?? "")], blocker.message, blocker.fix)),
+      turn.error ? bad("error", `Refused: ${turn.error.code ?? ""}`, turn.error.message, h("details", h("summary.note", "the whole answer"), h("pre.source", json(turn.error)))) : null,
       answerBox(turn),
-      (turn.divergences ?? []).map((/** @type {any} */ item) => h("div", { class: "finding f-warning" }, h("strong", {}, icon("warning"), ` Diverged: ${item.reason.replace(/_/gu, " ")}`), h("p", {}, item.summary))),
-      turn.blockers.map((/** @type {any} */ blocker) => h("div", { class: "finding f-error" }, h("strong", {}, icon("error"), ` Blocked: ${blocker.code}`), h("p", {}, blocker.message ?? ""), blocker.fix ? h("p", { class: "note" }, blocker.fix) : null)),
-      turn.error ? h("div", { class: "finding f-error" }, h("strong", {}, icon("error"), ` Refused: ${turn.error.code ?? ""}`), h("p", {}, turn.error.message ?? ""), h("details", {}, h("summary", { class: "note" }, "the whole answer"), h("pre", { class: "source" }, json(turn.error)))) : null,
       turn.prompt ? section("What the agent reads now", piecesOf(turn.prompt)) : null,
       contextTable(run, moment),
-      run.gaps.length && moment === run.tip ? section("Follow-ups", run.gaps.map((/** @type {any} */ gap) => h("div", { class: "finding f-warning" }, h("strong", {}, String(gap.reason ?? "").replace(/_/gu, " ")), gap.step ? [" at ", h("code", {}, gap.step)] : null, h("p", {}, gap.summary ?? "")))) : null)));
+      endDifferences(run, moment),
+      run.gaps.length && moment === run.tip ? section("Follow-ups", run.gaps.map((gap) => bad("warning", [String(gap.reason ?? "").replace(/_/gu, " "), gap.step ? [" at ", h("code", gap.step)] : null], gap.summary))) : null)));
 }
 
-/** @param {any} turn */
+/** @param {string} sign @param {any} title @param {any} [text] @param {any} [more] */
+export function bad(sign, title, text, more) {
+  return h("div.notice", { class: sign === "error" ? "bad" : "" }, icon(sign), h("div", h("strong", title), text ? h("p", text) : null, more ? h("div.note", more) : null));
+}
+
+function redraw() {
+  dispatchEvent(new Event("hashchange"));
+}
+
+/** What is asked when a reader tries other values. @param {Run} run @param {number} moment */
+function trial(run, moment) {
+  return { run: run.name, path: run.path, moment, context: Object.fromEntries([...state.tried].map(([name, value]) => [name, JSON.parse(value)])) };
+}
+
+/** The steps that follow with other values, and how they differ from those that did. @param {Run} run @param {number} moment */
+function followed(run, moment) {
+  const answer = whatFollows(trial(run, moment), redraw);
+  if (!answer) return null;
+  const after = (/** @type {Turn[]} */ turns) => new Set(turns.slice(moment + 1).flatMap((turn) => turn.step ?? []));
+  const [before, steps] = [after(run.turns), after(answer.run?.turns ?? [])];
+  return { error: answer.error, steps: [...steps], come: answer.error ? [] : [...steps].filter((step) => !before.has(step)), gone: answer.error ? [] : [...before].filter((step) => !steps.has(step)) };
+}
+
+/** Why a test failed: the assertion stays on top at all moments. @param {Run} run @param {number} moment */
+function failureBox(run, moment) {
+  const { outcome } = run;
+  if (!outcome || outcome.state === "passed" || outcome.state === "changed" && run.differences.length) return null;
+  if (!isRed(run)) return h("section.golden-here", h("p.golden-head", outcomeIcon(run), h("strong", outcome.message ?? outcome.state)));
+  const workflow = workflowById(run.workflow);
+  const edit = edits.find((item) => item.workflow === run.workflow && item.step && [outcome.expected, outcome.found].includes(item.step));
+  const sides = [["expected", outcome.expected], ["found", outcome.found]].filter(([, value]) => value);
+  return h("section.failure", h("p.failure-head", icon("cross"), h("strong", outcome.moment === null ? "Failed" : `Failed at moment ${outcome.moment + 1}`), outcome.moment !== null && outcome.moment !== moment ? link(runAddress(run.key, outcome.moment), "show") : null),
+    h("p", outcome.message ?? ""),
+    sides.length ? h("dl.versus", sides.map(([name, value]) => [h("dt", name), h("dd", stepTitle(workflow, value))])) : null,
+    outcome.excerpt ? h("details.where-box", { open: true }, h("summary", `${outcome.file}:${outcome.line}`), excerptOf(outcome.excerpt, outcome.line)) : null,
+    edit ? h("p", "Since the edit ", link(editAddress(edit), edit.title), ".") : null,
+    outcome.file ? h("div.acts", placeLink(outcome.file, outcome.line ?? 1)) : null);
+}
+
+/** What a golden says in another way at this moment. @param {import("../../../tools/studio/page").Difference} item */
+function goldenHere(item) {
+  const words = item.change === "added" ? "Not in the golden: this is new" : item.change === "removed" ? `The golden has more here${item.step ? `: ${item.step}` : ""}` : "Differs from the golden";
+  return h("section.golden-here", h("p.golden-head", icon("change"), h("strong", words), item.edit ? link(editAddress(item.edit), "review") : null), item.edit ? h("p.note", item.edit.title) : null,
+    item.change === "changed" ? [item.field ? h("p.note", item.field) : null, oneColumn(asText(item.old), asText(item.new))] : null);
+}
+
+/** Differences of no moment, such as those at the end of the run. @param {Run} run @param {number} moment */
+function endDifferences(run, moment) {
+  const list = run.differences.filter((item) => item.moment === null);
+  return list.length && moment === run.turns.length - 1 ? section("At the end of the run", list.map(goldenHere)) : null;
+}
+
+/** @param {Turn} turn */
 function answerBox(turn) {
-  const title = turn.answered ? ["The agent answered at ", h("code", {}, turn.answered)] : turn.intent === "rehydrate" ? ["The agent looked again"] : [`The agent called ${turn.tool}`];
-  return h("details", { class: "answer", open: true }, h("summary", {}, title),
-    turn.notes ? h("div", { class: "text-box padded" }, turn.notes) : turn.answered ? h("p", { class: "note" }, "without notes") : null,
-    turn.artifacts ? h("pre", { class: "source" }, json(turn.artifacts)) : null,
-    turn.context ? h("pre", { class: "source" }, json(turn.context)) : null);
+  const title = turn.answered ? ["The agent answered at ", h("code", turn.answered)] : turn.intent === "rehydrate" ? ["The agent looked again"] : [`The agent called ${turn.tool}`];
+  return h("details.answer", { open: true }, h("summary", title), turn.notes ? h("p.answer-text", turn.notes) : turn.answered ? h("p.note", "without notes") : null,
+    turn.artifacts ? h("pre.source", { tabindex: 0 }, json(turn.artifacts)) : null, turn.context ? h("p.note", "set ", Object.keys(turn.context).map((name, number) => [number ? ", " : null, h("code", name)])) : null);
 }
 
-/** @param {any} run @param {number} moment */
+/** A value; what was taken out of it when the page was built is said in grey. @param {unknown} value */
+function valueText(value) {
+  return typeof value === "string" && value.startsWith("[redacted") ? h("span.secret", { title: "taken out when the page was built" }, value) : h("code", json(value));
+}
+
+/** @param {Run} run @param {number} moment */
 function contextTable(run, moment) {
   const { context, fresh } = contextAt(run, moment);
   if (!context.size) return null;
-  return section("Context at this moment", h("table", { class: "vars" }, h("tbody", {}, [...context].map(([name, value]) =>
-    h("tr", { class: fresh.has(name) ? "fresh" : null }, h("th", { scope: "row" }, h("code", {}, name)), h("td", {}, h("code", {}, json(value)), fresh.has(name) ? h("span", { class: "mark t-info" }, " new") : null))))));
+  return section("Context at this moment", h("table.vars", h("tbody", [...context].map(([name, value]) => h("tr", { class: fresh.has(name) ? "fresh" : null }, h("th", { scope: "row" }, h("code", name)), h("td", valueText(value), fresh.has(name) ? h("span.mark.t-info", " new") : null))))));
 }
 
-/** Moments as dots: the preferred path first, each branch that was left below it. @param {any} run @param {number} moment */
+/** Values to try, for the variables that a step ahead reads; the engine says what follows. @param {Run} run @param {Workflow} workflow @param {number} moment @param {ReturnType<typeof followed>} follows */
+function whatIf(run, workflow, moment, follows) {
+  const { context } = contextAt(run, moment);
+  const from = workflow.order.get(run.turns[moment].step ?? "") ?? 0;
+  const ahead = (/** @type {import("../../../tools/studio/page").Variable} */ item) => item.read.filter((step) => (workflow.order.get(step) ?? 0) > from);
+  const setTo = (/** @type {string} */ name, /** @type {string} */ value) => {
+    const next = new Map(state.tried);
+    if (JSON.stringify(context.get(name)) === value) next.delete(name);
+    else next.set(name, value);
+    return here({ what: [...next].map((pair) => pair.map((part) => part.replace(/[%,:]/gu, encodeURIComponent)).join(":")).join(",") });
+  };
+  const line = (/** @type {string} */ sign, /** @type {string} */ tone, /** @type {string} */ step) => h("p.way-line", h("b", { class: `t-${tone}` }, sign), " ", stepTitle(workflow, step), h("span.note", ` ${workflow.stepById.get(step)?.condition ?? ""}`));
+  const tries = workflow.vars.filter((item) => ahead(item).length).map((item) => {
+    const now = state.tried.get(item.name) ?? JSON.stringify(context.get(item.name));
+    const values = item.values?.length ? choices(item.name, now ?? "", (value) => setTo(item.name, value), item.values.map((value) => ({ value: JSON.stringify(value), title: String(value), count: JSON.stringify(context.get(item.name)) === JSON.stringify(value) ? "run" : "" })))
+      : h("input.filter", { value: now ?? "", "aria-label": item.name, onchange: (/** @type {any} */ event) => { location.hash = setTo(item.name, isJson(event.target.value) ? event.target.value : JSON.stringify(event.target.value)); } });
+    return h("div.try", { class: state.tried.has(item.name) ? "changed" : "" }, h("code", item.name), values, h("span.note", `read by ${counted(ahead(item).length, "step")} ahead`));
+  });
+  return h("section.whatif", h("div.whatif-head", icon("bolt"), h("strong", "What if"), h("span.note", `from “${stepTitle(workflow, run.turns[moment].step)}” on`), state.tried.size ? link(here({ what: null }), { class: "button small" }, "Reset") : null),
+    h("div.tries", tries.length ? tries : h("p.note", "No step ahead reads a variable.")),
+    !state.tried.size ? h("p.note", "Choose another value; the graph shows the way that follows.") : !follows ? h("p.note", "The engine is asked …") : h("div.ways",
+      h("p", follows.error ?? (follows.come.length || follows.gone.length ? `${counted(follows.steps.length, "step")} follow.` : "The way stays the same.")),
+      follows.come.map((step) => line("+", "ok", step)), follows.gone.map((step) => line("−", "err", step)),
+      mayWrite() && !follows.error ? h("div.acts", h("button.button.small.main-act", { type: "button", onclick: () => send("scenario", { kind: "whatif", ...trial(run, moment) }) }, "Keep as a scenario")) : null));
+}
+
+/** Moments as dots: the preferred path first, each branch that was left below it. @param {Run} run @param {number} moment */
 function player(run, moment) {
   const way = new Set(wayTo(run, run.tip));
-  const here = new Set(wayTo(run, moment));
+  const behind = new Set(wayTo(run, moment));
+  const workflow = workflowById(run.workflow);
+  const differs = new Set(run.differences.map((item) => item.moment));
+  const failed = isRed(run) ? run.outcome?.moment : null;
   /** @type {Map<number, number[]>} */
   const rows = new Map([[-1, []]]);
-  run.turns.forEach((/** @type {any} */ turn, /** @type {number} */ at) => {
+  run.turns.forEach((turn, at) => {
     const row = way.has(at) || turn.parent === undefined ? -1 : turn.branch;
     rows.set(row, [...(rows.get(row) ?? []), at]);
   });
   const step = (/** @type {number} */ by, /** @type {string} */ name, /** @type {string} */ picture) => link(runAddress(run.key, Math.max(0, Math.min(run.turns.length - 1, moment + by))), { class: "button small", "aria-label": name }, icon(picture));
-  const row = (/** @type {number[]} */ moments, /** @type {string} */ name, /** @type {string} */ kind) => h("ol", { class: `moments ${kind}`, "aria-label": name }, moments.map((at) => {
+  const dot = (/** @type {number} */ at) => {
     const turn = run.turns[at];
-    const title = turn.title ?? turn.step ?? turn.kind;
-    return h("li", { class: turn.round > 1 ? "again" : null }, link(runAddress(run.key, at), { class: `moment k-${turn.kind}${run.outcome?.moment === at ? (isRed(run) ? " failed" : " differs") : ""}${at === moment ? " current" : here.has(at) ? " past" : ""}`,
-      "aria-label": `moment ${at + 1}: ${title}`, "aria-current": at === moment ? "true" : null, title }));
-  }));
-  const branches = [...rows].filter(([branch, moments]) => branch >= 0 && moments.length).map(([branch, moments]) => h("div", { class: "branch" }, h("span", { class: "note" }, `left at ${(run.turns[moments[0]].parent ?? 0) + 1}`), row(moments, `branch ${branch + 1}, left behind`, "other")));
-  return h("footer", { class: "player" }, h("div", { class: "row" }, step(-1, "previous moment", "left"),
-    h("button", { type: "button", class: "button small", "data-play": "1" }, icon(state.playing ? "pause" : "play"), state.playing ? "Pause" : "Play"), step(1, "next moment", "right"),
-    h("span", { class: "note" }, `${moment + 1} / ${run.turns.length}`), h("span", { class: "note keys" }, h("i", { class: "moment past" }), "passed", h("i", { class: "moment k-blocked past" }), "blocked", h("i", { class: "moment" }), "to come", run.turns.some((/** @type {any} */ turn) => turn.round > 1) ? [h("i", { class: "again" }), "again in a loop"] : null)),
-  row(rows.get(-1) ?? [], "preferred path", ""), branches);
-}
-
-/** Both other kinds of runs have a page of chapters. @param {any} run @param {string} kind @param {string} about @param {...any} chapters */
-function chaptersPage(run, kind, about, ...chapters) {
-  return h("main", { class: "page", id: "main" }, h("p", { class: "eyebrow" }, link("~runs", {}, "Runs"), ` › ${kind}`), h("h1", {}, run.name),
-    h("p", { class: "note" }, statusTag(run.status), run.blocked ? h("span", { class: "tag c-error" }, icon("error"), `${run.blocked} blocked`) : null, ` ${about}`), failureBox(run), blockersOf(run), ...chapters);
-}
-
-/** @param {any} run */
-function teamPage(run) {
-  return chaptersPage(run, "team session", `${run.mode ?? "full"} team · ${counted(run.states.length, "state")} · ${counted(run.events.length, "event")}`,
-    tasksOf(run),
-    run.decisions.length ? chapter("Decisions", h("table", { class: "workflows plain-table" }, h("thead", {}, h("tr", {}, ["Asked in", "Question", "Answer"].map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", {}, run.decisions.map((/** @type {any} */ item) => h("tr", {}, h("td", { class: "nowrap" }, h("code", {}, item.state_context ?? "")), h("td", {}, item.question ?? "", h("p", { class: "note" }, h("code", {}, item.decision_id ?? ""))),
-        h("td", {}, item.answer === undefined || item.answer === null ? h("span", { class: "note" }, item.status ?? "open") : h("strong", {}, String(item.answer)))))))) : null,
-    chapter("Timeline", h("ol", { class: "phases" }, phasesOf(run.events).map(([name, events]) => h("li", { class: `phase${/ASK|APPROVE|REVIEW_STRATEGY|GATE/u.test(name) ? " gate" : ""}` },
-      h("p", { class: "phase-name" }, /ASK|APPROVE|REVIEW_STRATEGY|GATE/u.test(name) ? icon("gate", "a person decides") : null, h("code", {}, name)), eventsOf(events.filter((event) => !QUIET.has(event.event)))))),
-      h("p", { class: "note" }, "Reads, writes and checks of the status file are left out.")));
-}
-
-/** What each task went through. @param {any} run */
-function tasksOf(run) {
-  const tasks = Object.entries(run.tasks);
-  if (!tasks.length) return null;
-  const went = (/** @type {string} */ task) => run.events.filter((/** @type {any} */ event) => event.event === "task_status" && event.task === task).map((/** @type {any} */ event) => event.status);
-  return chapter("Tasks", h("dl", { class: "form" }, tasks.map(([task, status]) => [h("dt", {}, h("code", {}, task)), h("dd", {}, h("ol", { class: "timeline" }, [...new Set([...went(task), status])].map((each) =>
-    h("li", {}, h("span", { class: `tag ${each === "completed" ? "c-ok" : ""}` }, String(each))))))])));
-}
-
-/** The events of each state in turn. @param {any[]} events @returns {[string, any[]][]} */
-function phasesOf(events) {
-  /** @type {[string, any[]][]} */
-  const phases = [];
-  for (const event of events) {
-    if (event.event === "enter_state" || !phases.length) phases.push([String(event.state ?? ""), []]);
-    if (event.event !== "enter_state") phases[phases.length - 1][1].push(event);
-  }
-  return phases;
-}
-
-// What a reader of a session skips.
-const QUIET = new Set(["read_status", "write", "verify", "end"]);
-
-/** @param {any} run */
-function blocksPage(run) {
-  const byNode = new Map(run.nodes.map((/** @type {any} */ item) => [item.node, item]));
-  const block = (/** @type {string} */ node) => {
-    const { status = "not run", prompt } = byNode.get(node) ?? {};
-    return h("div", { class: `lane-card s-${status === "completed" ? "ok" : status === "failed" ? "err" : "muted"}` }, h("strong", {}, node), h("span", { class: "note" }, status), prompt ? h("p", { class: "note" }, prompt) : null);
+    const title = turnTitle(turn, workflow);
+    const [kind, sign, words] = at === failed ? [" bad", "✗", ", failed here"] : differs.has(at) ? [" differs", "~", ", differs from the golden"] : ["", "", ""];
+    return h("li", { class: (turn.round ?? 1) > 1 ? "again" : null }, link(runAddress(run.key, at), { class: `moment k-${turn.kind}${at === moment ? " current" : behind.has(at) ? " past" : ""}${kind}`, "aria-label": `moment ${at + 1}: ${title}${words}`, "aria-current": at === moment ? "true" : null, title }, sign));
   };
-  return chaptersPage(run, "block run", `${counted(run.plan.length, "stage")} · ${counted(run.nodes.length, "block")} run`,
-    chapter("Plan", h("ol", { class: "stages" }, run.plan.map((/** @type {any} */ stage) => h("li", {}, stage.nodeIds ? h("div", { class: "fan" }, h("p", { class: "note" }, h("code", {}, stage.group ?? ""), " side by side"),
-      h("div", { class: "lanes" }, stage.nodeIds.map(block)), mergeOf(run, stage)) : block(stage.node ?? ""))))),
-    chapter("What happened", eventsOf(run.events)));
-}
-
-/** How the lanes of a stage came together. @param {any} run @param {any} stage */
-function mergeOf(run, stage) {
-  const merge = run.merges.find((/** @type {any} */ item) => item.group === stage.group);
-  if (!merge) return h("p", { class: "note" }, `to be merged: ${stage.mergeStrategy ?? ""}`);
-  const conflicts = merge.conflicts.map((/** @type {any} */ item) => h("tr", {}, h("td", {}, h("code", {}, item.conflictingFile ?? "")), h("td", {}, (item.lanes ?? []).join(", ")), h("td", {}, [item.resolution, item.appliedFrom ? `taken from ${item.appliedFrom}` : null].filter(Boolean).join(", ") || "open")));
-  return [h("p", { class: "note" }, `merged by ${merge.strategy ?? stage.mergeStrategy ?? ""}; finished in the order ${(merge.order ?? []).join(", ")}; `, conflicts.length ? h("strong", { class: "t-warn" }, counted(conflicts.length, "conflict")) : "no conflict"),
-    conflicts.length ? h("table", { class: "vars" }, h("thead", {}, h("tr", {}, ["file", "lanes", "decided"].map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, conflicts)) : null];
-}
-
-/** @param {any} run */
-function blockersOf(run) {
-  return run.blockers.length ? chapter("Blockers", run.blockers.map((/** @type {any} */ blocker) => h("div", { class: "finding f-error" }, h("strong", {}, icon("error"), ` ${blocker.code ?? "blocked"}`), h("p", {}, blocker.message ?? ""), blocker.suggestedFix ? h("p", { class: "note" }, blocker.suggestedFix) : null))) : null;
-}
-
-/** @param {any[]} events */
-function eventsOf(events) {
-  return h("ul", { class: "events" }, events.map((event) => {
-    const name = String(event.event ?? event.type ?? "event");
-    const { ok, status } = { ...event, ...event.data };
-    const tone = ok === false || /(failed|error|blocker|blocked|aborted|exhausted)\b/u.test(`${name} ${status ?? ""}`.replace(/_/gu, " ")) ? "err" : /\b(gate|ask|paused|conflict|retry|revision|correction)\b/u.test(name.replace(/_/gu, " ")) ? "warn" : "";
-    const facts = Object.entries({ ...event, ...event.data }).filter(([key, value]) => !["event", "type", "n", "data", "state", "groupId"].includes(key) && value !== null && value !== undefined);
-    return h("li", { class: tone ? `e-${tone}` : null }, h("strong", {}, name.replace(/[_:]/gu, " ")), facts.map(([key, value]) => [" ", h("span", { class: "note" }, key === "nodeId" || key === "agent" || key === "task" ? "" : `${key} `, h("code", {}, factText(value)))]));
-  }));
-}
-
-/** A value of an event: a list of names reads better without brackets. @param {unknown} value */
-function factText(value) {
-  if (Array.isArray(value) && value.every((item) => typeof item !== "object")) return value.join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  const row = (/** @type {number[]} */ moments, /** @type {string} */ name, /** @type {string} */ kind) => h("ol.moments", { class: kind, "aria-label": name }, moments.map(dot));
+  const branches = [...rows].filter(([branch, moments]) => branch >= 0 && moments.length).map(([branch, moments]) => h("div.branch", h("span.note", `left at ${(run.turns[moments[0]].parent ?? 0) + 1}`), row(moments, `branch ${branch + 1}, left behind`, "other")));
+  const key = (/** @type {string} */ kind, /** @type {string} */ text) => [h("i.moment", { class: kind }), text];
+  return h("footer.player", h("div.row", step(-1, "previous moment", "left"), h("button.button.small", { type: "button", "data-play": "1" }, icon(state.playing ? "pause" : "play"), state.playing ? "Pause" : "Play"), step(1, "next moment", "right"), h("span.note", `${moment + 1} / ${run.turns.length}`),
+    h("span.note.keys", key("past", "passed"), typeof failed === "number" ? key("bad", "failed here") : null, differs.size ? key("differs", "differs from the golden") : null, run.turns.some((turn) => turn.blockers.length) ? key("k-blocked past", "blocked") : null,
+      run.turns.some((turn) => (turn.round ?? 1) > 1) ? [h("i.again"), "again in a loop"] : null)),
+  row(rows.get(-1) ?? [], "preferred path", ""), branches);
 }

@@ -78,3 +78,25 @@ function middleDiff(a, b) {
   }
   return found;
 }
+
+/** A time in milliseconds as a day and a time of day, in UTC. @param {number | undefined} at */
+export function dateOf(at) {
+  return at === undefined ? "" : `${new Date(at).toISOString().slice(0, 16).replace("T", " ")}`;
+}
+
+/** A value as text: JSON, where it is not text or lines of a text. @param {unknown} value @returns {string} */
+export function asText(value) {
+  if (value === null || value === undefined) return "";
+  const isText = Array.isArray(value) && value.length > 0 && value.every((line) => typeof line === "string");
+  return typeof value === "string" ? value : isText ? value.join("") : json(value);
+}
+
+/** A name of the engine in words: `TASK_DONE` and `task-done` are both "Task done". @param {unknown} name */
+export function wordsOf(name) {
+  return String(name ?? "").replace(/[_:-]+/gu, " ").toLowerCase().replace(/^./u, (letter) => letter.toUpperCase());
+}
+
+/** @param {string} text */
+export function isJson(text) {
+  try { JSON.parse(text); return true; } catch { return false; }
+}
