@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # for type checkers it is true; `typing` would have to be imported
 
 if TYPE_CHECKING:
-    from workrail_lint.api import Report, check, check_text
+    from workrail_lint.api import Analysis, Report, analyse, check, check_text
     from workrail_lint.base.canonical import canonical_bytes
     from workrail_lint.base.result import Err, Ok
     from workrail_lint.findings import Finding, Severity
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 _HOMES = {
+    "Analysis": "workrail_lint.api",
     "CompiledWorkflow": "workrail_lint.systems.workrail.compiler.compiled",
     "Err": "workrail_lint.base.result",
     "Finding": "workrail_lint.findings",
     "Ok": "workrail_lint.base.result",
     "Report": "workrail_lint.api",
     "Severity": "workrail_lint.findings",
+    "analyse": "workrail_lint.api",
     "canonical_bytes": "workrail_lint.base.canonical",
     "check": "workrail_lint.api",
     "check_text": "workrail_lint.api",
@@ -29,12 +31,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "Analysis",
     "CompiledWorkflow",
     "Err",
     "Finding",
     "Ok",
     "Report",
     "Severity",
+    "analyse",
     "canonical_bytes",
     "check",
     "check_text",

@@ -11,9 +11,14 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.discovery import discover, suffixes_of
 from workrail_lint.project.run import Plan, default_jobs, order, run
 from workrail_lint.project.selection import KnownRules, Selection
+from workrail_lint.rules.base import Rule
 from workrail_lint.systems.base import System
 from workrail_lint.systems.builtin import builtin_systems
+from workrail_lint.systems.workrail.analysis import analysis
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.settings import Settings, resolve_bindings, resolve_catalog, resolve_release
+
+Analysis = analysis.Analysis
 
 
 class Report:
@@ -58,19 +63,21 @@ def check(
     jobs: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
     options: dict[str, object] | None = None,
+    rules: Iterable[type[Rule]] = (),
 ) -> Report:
     """Check files and folders. Raises ValueError when the catalog, routines or bindings can't be used.
 
     `engine_version` is the release of the public engine that is meant, such as "3.60"; without it the newest known.
     `target` is "engine", or "ir" for workflows that are only ever compiled and run here. `options` are the settings
-    of single rules, under the names they have in a configuration file.
+    of single rules, under the names they have in a configuration file. `rules` are your own, beside the built-in ones.
     """
     folder = os.fspath(workspace or os.curdir)
     settings = _settings(catalog, routines, bindings, engine_parity, engine_version, target, folder, options)
     names = [os.fspath(path) for path in paths]
-    systems, selection = _systems(select, ignore)
+    systems, selection = _systems(select, ignore, rules)
     complete = any(os.path.isdir(name) for name in names)
-    plan = Plan(systems, settings, selection, jobs=jobs or default_jobs(), complete=complete)
+    is_alone = any(system.extra_rules for system in systems)  # other processes don't know these rules
+    plan = Plan(systems, settings, selection, jobs=1 if is_alone else jobs or default_jobs(), complete=complete)
     outcome = run(discover(names, suffixes=suffixes_of(systems)), plan)
     return Report(outcome.findings, outcome.files)
 
@@ -88,10 +95,11 @@ def check_text(
     select: list[str] | None = None,
     ignore: list[str] | None = None,
     options: dict[str, object] | None = None,
+    rules: Iterable[type[Rule]] = (),
 ) -> Report:
     """Check a text under a name. Nothing is read from disk but what is given as a path."""
     settings = _settings(catalog, routines, bindings, engine_parity, engine_version, target, None, options)
-    systems, selection = _systems(select, ignore)
+    systems, selection = _systems(select, ignore, rules)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     claimed = ((system, system.claims(filename, data, True)) for system in systems)
     system, kind = next((pair for pair in claimed if pair[1] is not None), (systems[-1], None))
@@ -100,11 +108,18 @@ def check_text(
     return Report(sorted(findings, key=order), [filename])
 
 
-def _systems(select: list[str] | None, ignore: list[str] | None) -> tuple[list[System], Selection]:
-    systems = builtin_systems()
-    selection = Selection(KnownRules(systems), select=select, ignore=ignore)
+def analyse(compiled: CompiledWorkflow) -> Analysis:
+    """Return what can be known about a compiled workflow: its variables, what sets and reads them, what can run."""
+    return analysis.analyse(compiled.model, compiled.catalog, compiled=compiled)
+
+
+def _systems(
+    select: list[str] | None, ignore: list[str] | None, rules: Iterable[type[Rule]]
+) -> tuple[list[System], Selection]:
+    systems, extra = builtin_systems(), tuple(rule() for rule in rules)
+    selection = Selection(KnownRules(systems, extra), select=select, ignore=ignore)
     for system in systems:
-        system.choice = selection
+        system.choice, system.extra_rules = selection, extra
     return systems, selection
 
 

@@ -48,7 +48,7 @@ def test_clean_and_broken(run: Run, write: Any) -> None:
 
 def test_json_shape(run: Run, write: Any) -> None:
     write("workflows/example.json", BROKEN)
-    report = json.loads(run("check", "--output-format", "json").out)
+    report = json.loads(run("check", "--format", "json").out)
     assert report["version"] == 1
     finding = next(item for item in report["findings"] if item["name"] == "schema-unknown-member")
     assert set(finding) >= {"code", "name", "severity", "message", "path", "pointer", "range", "fix", "help"}
@@ -70,18 +70,18 @@ def test_warnings_fail_only_when_strict(run: Run, write: Any) -> None:
 
 def test_selection(run: Run, write: Any) -> None:
     write("workflows/example.json", WARNED)
-    everything = codes(run("check", "--output-format", "json").out)
+    everything = codes(run("check", "--format", "json").out)
     assert "loop-context-controlled" in everything
-    assert codes(run("check", "--output-format", "json", "--ignore", "LP").out) == [
+    assert codes(run("check", "--format", "json", "--ignore", "LP").out) == [
         n for n in everything if not n.startswith("loop")
     ]
-    assert codes(run("check", "--output-format", "json", "--select", "loop-context-controlled").out) == [
+    assert codes(run("check", "--format", "json", "--select", "loop-context-controlled").out) == [
         "loop-context-controlled"
     ]
     assert run("check", "--select", "nope").code == 2
     assert "did you mean" in run("check", "--select", "loop-context-controled").err
     write("workrail-lint.toml", '[per-file-ignores]\n"workflows/*" = ["LP"]\n')
-    assert not [n for n in codes(run("check", "--output-format", "json").out) if n.startswith("loop")]
+    assert not [n for n in codes(run("check", "--format", "json").out) if n.startswith("loop")]
     write("workrail-lint.toml", '[severity]\nloop-context-controlled = "error"\n')
     assert run("check").code == 1
     write("workrail-lint.toml", '[severity]\nloop-context-controlled = "fatal"\n')
@@ -92,7 +92,7 @@ def test_a_configuration_can_not_make_less_of_schema_errors(run: Run, write: Any
     write("workflows/example.json", BROKEN)
     for pattern in ("ALL", "schema-unknown-member"):
         write("workrail-lint.toml", f'[severity]\n{pattern} = "info"\n')
-        ran = run("check", "--output-format", "json")
+        ran = run("check", "--format", "json")
         assert ran.code == 1
         found = json.loads(ran.out)["findings"]
         assert {item["severity"] for item in found if item["name"] == "schema-unknown-member"} == {"error"}
@@ -150,17 +150,17 @@ def test_suppression_by_ids_with_reason_and_expiry(run: Run, write: Any) -> None
     assert ran.code == 2
     assert "'reason' is missing" in ran.err
     write("workrail-lint.toml", entry + 'reason = "a plain fact decides"\n')
-    assert "loop-context-controlled" not in codes(run("check", "--output-format", "json").out)
+    assert "loop-context-controlled" not in codes(run("check", "--format", "json").out)
     moved = {**WARNED, "steps": [step("new"), *WARNED["steps"]]}
     write("workflows/example.json", moved)
-    assert "loop-context-controlled" not in codes(run("check", "--output-format", "json").out)
+    assert "loop-context-controlled" not in codes(run("check", "--format", "json").out)
     write("workrail-lint.toml", entry + 'reason = "r"\nexpires = "2001-01-01"\n')
-    names = codes(run("check", "--output-format", "json").out)
+    names = codes(run("check", "--format", "json").out)
     assert {"loop-context-controlled", "suppression-expired"} <= set(names)
     write("workflows/example.json", CLEAN)
     write("workrail-lint.toml", entry + 'reason = "r"\n')
-    assert codes(run("check", "--output-format", "json").out) == ["suppression-unused"]
-    assert codes(run("check", "--output-format", "json", "workflows/example.json").out) == []
+    assert codes(run("check", "--format", "json").out) == ["suppression-unused"]
+    assert codes(run("check", "--format", "json", "workflows/example.json").out) == []
 
 
 @pytest.mark.parametrize(("days", "is_over"), [(-1, True), (0, False), (1, False)])
@@ -170,7 +170,7 @@ def test_a_suppression_holds_on_the_day_it_expires(run: Run, write: Any, days: i
         today = date.today()
         entry = 'place = "workflows/example.json"\ncodes = ["loop-context-controlled"]\nreason = "meant"\n'
         write("workrail-lint.toml", f'[[suppress]]\n{entry}expires = "{today + timedelta(days)}"\n')
-        names = codes(run("check", "--output-format", "json").out)
+        names = codes(run("check", "--format", "json").out)
         if date.today() == today:
             break
     assert ("loop-context-controlled" in names) is is_over
@@ -186,7 +186,7 @@ def test_baseline_survives_reformatting_and_moves(run: Run, write: Any) -> None:
     assert run("check", "--baseline", "baseline.json", "--strict").code == 0
     write("workflows/example.json", {**WARNED, "id": "My.Other"})
     assert run("check", "--baseline", "baseline.json").code == 1
-    sarif = json.loads(run("check", "--baseline", "baseline.json", "--output-format", "sarif").out)
+    sarif = json.loads(run("check", "--baseline", "baseline.json", "--format", "sarif").out)
     states = {result.get("baselineState") for result in sarif["runs"][0]["results"]}
     assert states == {"new", "unchanged"}
     assert "baseline: nope.json does not exist; create it with" in run("check", "--baseline", "nope.json").err
@@ -198,7 +198,7 @@ def test_baseline_survives_reformatting_and_moves(run: Run, write: Any) -> None:
 
 def test_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(BROKEN).encode())))
-    ran = run("check", "-", "--stdin-filename", "workflows/x.json", "--output-format", "concise")
+    ran = run("check", "-", "--stdin-filename", "workflows/x.json", "--format", "concise")
     assert ran.code == 1
     assert "workflows/x.json:1:" in ran.out
     assert run("check", "-", "a.json").code == 2
@@ -229,10 +229,10 @@ def test_a_diff_of_what_comes_on_stdin(run: Run, monkeypatch: pytest.MonkeyPatch
 
 def test_output_file(run: Run, write: Any, tmp_path: Path) -> None:
     write("workflows/example.json", BROKEN)
-    ran = run("check", "--output-format", "json", "--output-file", "report.json")
+    ran = run("check", "--format", "json", "--output", "report.json")
     assert (ran.code, ran.out) == (1, "")
     assert json.loads((tmp_path / "report.json").read_text())["findings"]
-    assert run("check", "--output-format", "json", "--output-file", "no/such/folder.json").code == 2
+    assert run("check", "--format", "json", "--output", "no/such/folder.json").code == 2
 
 
 def test_exit_codes_for_what_is_not_there(run: Run, write: Any, tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_nothing_unreadable_hides_among_workflows(run: Run, write: Any) -> None:
         write(f"workflows/{name}.json", content)
         write(f"elsewhere/{name}.json", content)
     write("workflows/other.json", '{"compilerOptions": {}}')
-    ran = run("check", "--output-format", "concise")
+    ran = run("check", "--format", "concise")
     assert ran.code == 1
     for name, rule in {"empty": "json-syntax", "cut": "json-syntax", "wide": "json-invalid-utf8"}.items():
         assert f"workflows/{name}.json:1:" in ran.out
@@ -263,7 +263,7 @@ def test_a_file_with_an_id_among_workflows_is_one_however_little_it_holds(run: R
     write("workflows/begun.json", {"id": "demo.begun", "name": "Begun"})
     write("elsewhere/begun.json", {"id": "demo.begun", "name": "Begun"})
     write("workflows/numbered.json", {"id": 3, "name": "Some other tool's"})
-    ran = run("check", "--output-format", "concise")
+    ran = run("check", "--format", "concise")
     assert ran.code == 1
     assert "workflows/begun.json:1:1: error SC002 schema-missing-member: the required field 'steps'" in ran.out
     assert "elsewhere" not in ran.out
@@ -275,7 +275,7 @@ def test_a_project_below_a_folder_named_routines_has_workflows(run: Run, write: 
     write("routines/repo/workflows/example.json", bare)
     write("routines/repo/workflows/routines/helper.json", {**bare, "id": "demo.helper"})
     write("repo/routines/other.json", {**bare, "id": "demo.other"})
-    ran = run("check", "--isolated", "--select", "workflow-undescribed", "--output-format", "concise", str(tmp_path))
+    ran = run("check", "--isolated", "--select", "workflow-undescribed", "--format", "concise", str(tmp_path))
     assert "example.json:1:1: info LC015" in ran.out
     assert "helper.json" not in ran.out
     assert "other.json" not in ran.out
@@ -288,7 +288,7 @@ def test_a_variable_that_a_scenario_or_a_delegating_workflow_gives_is_set(run: R
     write("workflows/reader.json", reader)
 
     def unset() -> list[str]:
-        found = json.loads(run("check", "--output-format", "json").out)["findings"]
+        found = json.loads(run("check", "--format", "json").out)["findings"]
         return [finding["message"] for finding in found if finding["name"] == "variable-never-set"]
 
     assert len(unset()) == 2
@@ -309,26 +309,26 @@ def test_cross_file_findings(run: Run, write: Any) -> None:
     write("workflows/a.json", workflow(step(), fan, id="demo.aa"))
     write("workflows/b.json", workflow(step(), parallel(parallelDelegations=[{"workflowId": "demo.aa"}]), id="demo.bb"))
     write("workflows/c.json", workflow(id="demo.aa"))
-    names = set(codes(run("check", "--output-format", "json").out))
+    names = set(codes(run("check", "--format", "json").out))
     assert {"delegation-circular", "delegation-unknown", "duplicate-workflow-id"} <= names
 
 
 def test_cache_is_used_never_wrong_and_safe_to_lose(run: Run, write: Any, tmp_path: Path, user_cache: Path) -> None:
     path = write("workflows/example.json", WARNED)
-    first = run("check", "--output-format", "json").out
+    first = run("check", "--format", "json").out
     folder = user_cache / "workrail-lint"
     entry = max(folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
     assert not (tmp_path / ".workrail-cache").exists()
-    assert run("check", "--output-format", "json").out == first
+    assert run("check", "--format", "json").out == first
     assert (folder / ".gitignore").read_text() == "*\n"
     for damage in (b"", b"{", b"[]", b'{"format": 2, "entries": {"workflows/example.json": [1, 2]}}', b"\xff"):
         entry.write_bytes(damage)
-        assert run("check", "--output-format", "json").out == first
+        assert run("check", "--format", "json").out == first
     write("workflows/example.json", CLEAN)
-    assert "loop" not in run("check", "--output-format", "json").out
+    assert "loop" not in run("check", "--format", "json").out
     write("workrail-lint.toml", 'ignore = ["LP"]\n')
     path.write_text(json.dumps(WARNED))
-    assert "loop-context-controlled" not in run("check", "--output-format", "json").out
+    assert "loop-context-controlled" not in run("check", "--format", "json").out
     before = sorted(folder.iterdir())
     run("check", "--no-cache")
     assert sorted(folder.iterdir()) == before
@@ -346,10 +346,10 @@ def test_many_files_in_several_processes(run: Run, write: Any) -> None:
     for number in range(200):
         document = {**(BROKEN if number % 50 == 0 else CLEAN), "id": f"demo.w{number:03}"}
         write(f"workflows/w{number:03}.json", document)
-    single = run("check", "--jobs", "1", "--no-cache", "--output-format", "json").out
-    assert run("check", "--jobs", "3", "--no-cache", "--output-format", "json").out == single
-    assert run("check", "--jobs", "3", "--output-format", "json").out == single
-    assert run("check", "--jobs", "3", "--output-format", "json").out == single
+    single = run("check", "--jobs", "1", "--no-cache", "--format", "json").out
+    assert run("check", "--jobs", "3", "--no-cache", "--format", "json").out == single
+    assert run("check", "--jobs", "3", "--format", "json").out == single
+    assert run("check", "--jobs", "3", "--format", "json").out == single
 
 
 @pytest.fixture
@@ -379,7 +379,7 @@ def test_watch_checks_again_after_a_change(run: Run, write: Any, while_watched: 
         lambda: None,
         lambda: (tmp_path / "workflows/example.json").unlink(),
     )
-    ran = run("check", "workflows", "--watch", "--output-format", "concise")
+    ran = run("check", "workflows", "--watch", "--format", "concise")
     assert ran.code == 130
     assert ran.err.count("watching for changes") == 3
     assert ran.out.count("workflows/example.json:") >= 1
@@ -398,7 +398,7 @@ def test_watch_says_what_is_new_and_what_is_gone(run: Run, write: Any, while_wat
         lambda: write(path, workflow(step("first"), step("second"))),
         lambda: write(path, workflow(step("first"), step("second"), unset | {"id": "third"})),
     )
-    ran = run("check", "workflows", "--watch", "--output-format", "concise", "--select", "CD023,SY")
+    ran = run("check", "workflows", "--watch", "--format", "concise", "--select", "CD023,SY")
     said = [line for line in ran.err.splitlines() if "since the last" in line or line.startswith("  ")]
     heading = "workrail-lint: since the last check:"
     marks = [line.partition(heading)[2] or line.split(":")[0] for line in said]
@@ -419,7 +419,7 @@ def test_watch_shows_what_it_found_at_once(run: Run, write: Any, while_watched: 
     with open(tmp_path / "shown.txt", "w", encoding="utf-8") as stdout, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", stdout)
         while_watched(lambda: seen.append((tmp_path / "shown.txt").read_text(encoding="utf-8")))
-        run("check", "workflows", "--watch", "--output-format", "concise")
+        run("check", "workflows", "--watch", "--format", "concise")
     assert "workflows/example.json:" in seen[0], "nobody waits for a buffer to fill"
 
 
@@ -432,7 +432,7 @@ def test_watch_sees_what_else_decides(run: Run, write: Any, while_watched: Any) 
     )
     write("workflows/example.json", WARNED)
     write("workrail-lint.toml", "")
-    ran = run("check", "workflows", "--watch", "--select", "LP018", "--output-format", "concise")
+    ran = run("check", "workflows", "--watch", "--select", "LP018", "--format", "concise")
     assert ran.code == 130
     assert ran.out.count("loop-context-controlled:") == 1
     assert "did you mean 'ignore'?" in ran.err
@@ -475,8 +475,8 @@ def test_under_parity_nothing_makes_an_error_of_what_the_engine_accepts(
     settings = '[severity]\nloop-context-controlled = "error"\nstep-id-duplicate = "error"\n'
     write("workrail-lint.toml", f'plugins = ["our_parity_rules"]\n{settings}')
     write("workflows/example.json", WARNED)
-    assert run("check", "--output-format", "concise").out.count(": error ") == 2
-    ran = run("check", "--engine-parity", "--output-format", "concise")
+    assert run("check", "--format", "concise").out.count(": error ") == 2
+    ran = run("check", "--engine-parity", "--format", "concise")
     assert (ran.code, ran.out.count(": error ")) == (0, 0)
     assert ran.out.count(": warning LP018 ") == 1
     write("workflows/example.json", {**WARNED, "steps": WARNED["steps"] * 2})
@@ -491,7 +491,7 @@ def test_plugins_are_loaded_only_when_configured(
     monkeypatch.syspath_prepend(str(tmp_path))
     assert run("check").code == 0
     write("workrail-lint.toml", 'plugins = ["our_rules"]\n')
-    ran = run("check", "--output-format", "concise")
+    ran = run("check", "--format", "concise")
     assert ran.code == 1
     assert "XX001 team-name-missing" in ran.out
     assert run("check", "--ignore", "XX").code == 0
@@ -539,7 +539,7 @@ HOSTILE = {
 def test_hostile_input(run: Run, write: Any, name: str, form: str) -> None:
     write("workflows/example.json", HOSTILE[name])
     with patience():
-        ran = run("check", "--no-cache", "--output-format", form, "workflows/example.json")
+        ran = run("check", "--no-cache", "--format", form, "workflows/example.json")
     assert ran.code in (0, 1)
     assert "\x1b" not in ran.out
     assert "\x00" not in ran.out
@@ -559,7 +559,7 @@ def test_hostile_folders(run: Run, write: Any, tmp_path: Path) -> None:
     (tmp_path / "workflows" / "self.json").symlink_to("self.json")
     (tmp_path / "workflows" / "gone.json").symlink_to("nowhere.json")
     os.mkfifo(tmp_path / "workflows" / "pipe.json")
-    ran = run("check", "--output-format", "json", "--no-cache")
+    ran = run("check", "--format", "json", "--no-cache")
     assert ran.code == 1
     unreadable = [f["path"] for f in json.loads(ran.out)["findings"] if f["name"] == "file-not-readable"]
     assert len(unreadable) == 3
@@ -568,5 +568,5 @@ def test_hostile_folders(run: Run, write: Any, tmp_path: Path) -> None:
 def test_a_huge_file_is_reported_not_read(run: Run, write: Any) -> None:
     write("workflows/example.json", b'{"steps": "' + b"x" * 50_000_000 + b'"}')
     with patience():
-        ran = run("check", "--no-cache", "--output-format", "json")
+        ran = run("check", "--no-cache", "--format", "json")
     assert codes(ran.out) == ["file-too-large"]

@@ -160,7 +160,7 @@ def test_missing_folder_and_nothing_found(run: Run, write: Any, tmp_path: Any) -
     assert "no workflow found" in run("compile", "empty").err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything: run the tests as another user")
 def test_unreadable_file(run: Run, write: Any, plain: dict[str, Any]) -> None:
     write("a.json", plain).chmod(0)
     assert run("compile", "a.json").code == 2

@@ -77,7 +77,6 @@ def test_there_is_nothing_else_to_compile_it_to(run: Run, write: Any, option: tu
 @pytest.mark.parametrize(
     "command",
     [
-        ("graph", "login.workflow.json"),
         ("diff", "a.json", "login.workflow.json"),
         ("lock", "--update", "login.workflow.json"),
     ],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
@@ -16,8 +18,11 @@ from pytest_workrail.cli import main as run_tests_program
 from workrail_lint.cli import COMMANDS, PROGRAM, Program, completion
 from workrail_lint.cli.check import SWITCHES
 from workrail_lint.cli.completion import commands
+from workrail_lint.cli.parser import Parser
 from workrail_lint.report import FORMATS
 
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("workrail_lint", "pytest_workrail")
 # The words are those after the script; the last one is being completed.
 ASK = (
     'source "$1"',
@@ -59,11 +64,30 @@ def offered(run: Run, tmp_path: Path) -> object:
     return complete
 
 
+def _argument_names(parser: Parser) -> Iterator[str]:
+    yield from (each.dest for each in parser.arguments if each.dest != "help")
+    for _, inner in parser.actions.values():
+        if inner is not None:
+            yield from _argument_names(inner)
+
+
+@pytest.mark.parametrize("program", [PROGRAM, TEST_PROGRAM], ids=lambda program: program.name)
+def test_every_argument_is_read(program: Program) -> None:
+    """An option that nothing reads has no effect."""
+    source = "\n".join(path.read_text(encoding="utf-8") for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+    # As a member, or by a name in a table, as systems and the studio do it.
+    read = set(re.findall(r"\b(?:args|arguments|options)\.(\w+)", source)) | set(re.findall(r'"(\w[\w-]*)"', source))
+    parsers = ((name, completion.parser_of(program.package, name)) for name in program.commands)
+    names = [(name, each) for name, parser in parsers if parser is not None for each in _argument_names(parser)]
+    assert len(names) > 30
+    assert [f"{name}: {each}" for name, each in names if not {each, each.replace("_", "-")} & read] == []
+
+
 def test_every_command_is_known_with_its_options() -> None:
     known = {command.name: command for command in commands()}
     assert list(known) == list(COMMANDS)
     check = {name for option in known["check"].options for name in option.names}
-    assert check >= {*SWITCHES, "--severity", "--output-format", "--catalog", "--help"}
+    assert check >= {*SWITCHES, "--severity", "--format", "--catalog", "--help"}
     assert [action.name for action in known["catalog"].actions] == [
         "catalog list",
         "catalog show",
@@ -77,7 +101,7 @@ def test_bash_completes_commands_options_and_choices(offered: object) -> None:
     assert callable(offered)
     assert offered("") == sorted([*COMMANDS, "--help", "--version"])
     assert offered("co") == ["compile", "completion"]
-    assert offered("check", "--output-format", "") == sorted(FORMATS)
+    assert offered("check", "--format", "") == sorted(FORMATS)
     assert offered("check", "--severity", "w") == ["warning"]
     assert offered("check", "--severity", "=", "e") == ["error"]
     assert offered("check", "--severity", "=") == ["error", "info", "warning"]
@@ -89,7 +113,7 @@ def test_bash_completes_commands_options_and_choices(offered: object) -> None:
         ]
     )
     assert offered("catalog", "") == ["--help", "export", "import", "list", "show"]
-    assert offered("catalog", "list", "--output-format", "j") == ["json"]
+    assert offered("catalog", "list", "--format", "j") == ["json"]
     assert offered("completion", "") == ["bash", "fish", "zsh"]
     assert offered("guide", "lo") == ["loops"]
     assert offered("schema", "work") == ["workflow", "workflow-design"]
@@ -157,7 +181,7 @@ def test_zsh_completes_both_programs(scripts: dict[str, Path], tmp_path: Path) -
     zsh.expect_exact("ready")
     for typed, completed in (
         ("workrail-lint form", "workrail-lint format "),
-        ("workrail-lint check --output-format sa", "--output-format sarif "),
+        ("workrail-lint check --format sa", "--format sarif "),
         ("workrail-lint catalog ex", "catalog export "),
         ("workrail-test golden acc", "golden accept "),
         ("workrail-test generate --sch", "generate --scheduler "),

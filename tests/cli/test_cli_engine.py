@@ -119,3 +119,11 @@ def test_the_lockfile_names_the_release_and_notices_another(run: Run, write: Wri
     del written["engineVersion"]  # as it was written before
     write("workrail.lock.json", written)
     assert "engine: changed" not in run("lock", "--check").out
+
+
+def test_the_studio_judges_for_the_release_that_is_asked_for(run: Run, write: Write, tmp_path: Path) -> None:
+    write("workflows/a.json", NEWER)
+    page = tmp_path / "page.json"
+    assert run("studio", "workflows", "--format", "json", "--output", str(page), "--engine-version", "3.60").code == 0
+    (shown,) = json.loads(page.read_text(encoding="utf-8"))["workflows"]
+    assert "`metricsProfile` needs engine 3.66; this project targets 3.60" in json.dumps(shown["findings"])

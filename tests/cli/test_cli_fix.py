@@ -55,7 +55,7 @@ def test_an_override_is_told_once_and_removed_where_it_stands(folder: Path, caps
     used = workflow(step(prompt="Run {{wr.bindings.checker}} on the result."), extensionPoints=[point])
     overrides = {"demo.example": {"checker": "", "cheker": "routine-look"}, "demo.elsewhere": {"any": "x"}}
     save(folder, {"workflows/example.json": used, ".workrail/bindings.json": overrides})
-    select = ("--select", "binding-override-empty,binding-override-unknown-slot", "--output-format", "concise")
+    select = ("--select", "binding-override-empty,binding-override-unknown-slot", "--format", "concise")
     for where, expected in ((".", ".workrail/bindings.json"), ("workflows", "workflows/example.json")):
         main(["check", "--no-cache", *select, where])
         shown = capsys.readouterr().out.splitlines()[:2]
@@ -179,7 +179,7 @@ def test_a_thousand_places_take_few_looks(kind: str, folder: Path, monkeypatch: 
     monkeypatch.setattr(WorkRailSystem, "check", counted)
     text, expected = many(kind)
     save(folder, {"workflows/a.json": text})
-    options = ["--no-cache", "--fix", "--unsafe-fixes", "--exit-zero", "--output-file", "report"]
+    options = ["--no-cache", "--fix", "--unsafe-fixes", "--exit-zero", "--output", "report"]
     assert main(["check", *options, "workflows/a.json"]) == 0
     assert len(looks) <= 4, "once to find them, once to see that none is left, once to report"
     after = json.loads((folder / "workflows" / "a.json").read_text(encoding="utf-8"))
@@ -199,7 +199,7 @@ def test_a_rename_never_takes_the_id_of_another_workflow(run: Run, write: Any, t
         "workflows/two.json": "project.a_b_3cca",
         "other/workflows/free.json": "project.my_flow",
     }
-    rules = ("--isolated", "--select", "workflow-id-legacy,duplicate-workflow-id", "--output-format", "concise")
+    rules = ("--isolated", "--select", "workflow-id-legacy,duplicate-workflow-id", "--format", "concise")
     shown = run("check", *rules).out
     difference = run("check", *rules, "--diff", "--unsafe-fixes").out
     for path, ident in new.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,18 @@ def test_a_new_project_and_the_fixtures_are_in_style(run: Run) -> None:
     fixtures = Path(__file__).parents[2] / "fixtures"
     assert run("init", "new", "--ci", "none").code == 0
     assert run("format", "--check", "new", str(fixtures / "workflows"), str(fixtures / "scenarios/workflows")).code == 0
+
+
+def test_a_diff_is_coloured_where_colours_are(run: Run, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.json", MOVED)
+    plain = run("format", "--diff", "--sort", "a.json").out
+    assert plain.startswith("--- a.json\n+++ a.json\n@@ ")
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = run("format", "--diff", "--sort", "a.json").out
+    assert "\x1b[32m+" in coloured
+    assert "\x1b[31m-" in coloured
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == plain
 
 
 def test_layout_is_mended_without_the_order(run: Run, write: Any, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from cli_types import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.systems.workrail.graph.texts import condition_text, fitted
+from workrail_lint.systems.drawing.texts import fitted
+from workrail_lint.systems.workrail.graph.texts import condition_text
 from workrail_lint.systems.workrail.model.build import condition_model
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, parallel, step, workflow
 

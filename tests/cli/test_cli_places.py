@@ -28,8 +28,7 @@ def checked(run: Run, request: pytest.FixtureRequest, tmp_path: Path, monkeypatc
         monkeypatch.chdir(tmp_path / folder)
         spelled = os.path.abspath(path) if absolute else path
         return [
-            item["name"]
-            for item in json.loads(run("check", spelled, *arguments, "--output-format", "json").out)["findings"]
+            item["name"] for item in json.loads(run("check", spelled, *arguments, "--format", "json").out)["findings"]
         ]
 
     return check
@@ -77,7 +76,7 @@ def test_a_baseline_holds_from_everywhere(checked: Any, run: Run, write: Any, tm
 def test_what_a_baseline_accepts_about_a_whole_document_outlives_an_edit(run: Run, write: Any) -> None:
     bare = {name: value for name, value in BLANK.items() if name not in ("about", "examples")}
     write("workflows/example.json", bare)
-    arguments = ("check", "--select", "workflow-undescribed,guidance-blank", "--output-format", "concise")
+    arguments = ("check", "--select", "workflow-undescribed,guidance-blank", "--format", "concise")
     assert run(*arguments, "--write-baseline", "baseline.json").code == 0
     write("workflows/example.json", {**bare, "steps": [step("first", "Another prompt.", guidance=["\t"])]})
     ran = run(*arguments, "--baseline", "baseline.json")
@@ -112,7 +111,7 @@ def test_only_what_was_looked_at_is_called_unused(run: Run, write: Any, tmp_path
     write("workrail-lint.toml", SUPPRESS.format("workflows/example.json#/steps", "PR028"))
 
     def names(*arguments: str) -> list[tuple[str, str]]:
-        found = json.loads(run("check", *arguments, "--output-format", "json").out)["findings"]
+        found = json.loads(run("check", *arguments, "--format", "json").out)["findings"]
         return [(item["path"], item["name"]) for item in found]
 
     unused = [("workrail-lint.toml", "suppression-unused")]

@@ -130,7 +130,7 @@ def test_output_survives_a_narrow_encoding(write: Any, plain: dict[str, Any]) ->
     assert json.loads(shown.stdout.decode("ascii"))["name"] == "Naïve 😀", "what is escaped is escaped as JSON does it"
 
 
-@pytest.mark.parametrize("command", ["export", "list --output-format json", "show wr.refs.narrow --output-format json"])
+@pytest.mark.parametrize("command", ["export", "list --format json", "show wr.refs.narrow --format json"])
 def test_a_catalog_is_json_in_every_encoding(run: Run, write: Any, command: str) -> None:
     catalog = json.loads(run("catalog", "export").out)
     del catalog["digest"]
@@ -157,7 +157,7 @@ def test_catalog_list_show_export(run: Run, tmp_path: Any) -> None:
     listed = run("catalog", "list")
     assert listed.code == 0
     assert "wr.features.capabilities" in listed.out
-    assert json.loads(run("catalog", "list", "--output-format", "json").out)
+    assert json.loads(run("catalog", "list", "--format", "json").out)
     shown = run("catalog", "show", "wr.contracts.loop_control")
     assert "decision" in shown.out
     missing = run("catalog", "show", "wr.contracts.loop_contrl")
@@ -237,21 +237,84 @@ def test_init_makes_the_editor_suggest_what_the_project_has(quick_init: Run, wri
     Draft7Validator(schema).validate(json.loads((tmp_path / "workflows" / "first_workflow.json").read_text()))
 
 
-@pytest.mark.parametrize(
-    ("service", "path", "schema"),
-    [
-        ("github", ".github/workflows/workflows.yml", "vendor.github-workflows"),
-        ("gitlab", ".gitlab-ci.yml", "vendor.gitlab-ci"),
-    ],
-)
-def test_init_writes_a_job_for_the_chosen_service(
-    quick_init: Run, tmp_path: Any, service: str, path: str, schema: str
-) -> None:
+JOBS = {"github": ".github/workflows/workflows.yml", "gitlab": ".gitlab-ci.yml"}
+SCHEMAS = {"github": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}
+
+
+@pytest.mark.parametrize("service", ["github", "gitlab"])
+def test_init_writes_a_job_for_the_chosen_service(quick_init: Run, tmp_path: Any, service: str) -> None:
+    path, schema = JOBS[service], SCHEMAS[service]
     assert quick_init("--ci", service).code == 0
     checked = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(tmp_path / path)]
     assert subprocess.run(checked, capture_output=True, check=False).returncode == 0
     assert quick_init("none", "--ci", "none").code == 0
     assert not (tmp_path / "none" / path).exists()
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+UNKNOWN_ORIGINS = [
+    None,
+    "",
+    "[]",
+    '{"url": "https://example.invalid/lint"}',
+    json.dumps({"url": "file:///home/me/lint", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}),
+    json.dumps({"url": "https://me:secret@example.invalid/lint", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}),
+    json.dumps({"url": "https://example.invalid/lint", "vcs_info": {"vcs": "git", "commit_id": '0"; reboot; "'}}),
+]
+
+
+class _Installed:
+    """A distribution whose installer noted this about its origin."""
+
+    def __init__(self, noted: str | None) -> None:
+        self.noted = noted
+
+    def read_text(self, name: str) -> str | None:
+        assert name == "direct_url.json"
+        return self.noted
+
+
+@pytest.mark.parametrize("service", ["github", "gitlab"])
+def test_the_job_installs_what_init_was_installed_from(
+    quick_init: Run, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    noted = {"url": "https://example.invalid/team/lint.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}
+    monkeypatch.setattr("workrail_lint.cli.init.distribution", lambda _: _Installed(json.dumps(noted)))
+    ran = quick_init("--ci", service)
+    assert "WORKRAIL_LINT" not in ran.out
+    text = (tmp_path / JOBS[service]).read_text()
+    assert f'pip install "workrail-lint[pytest] @ git+https://example.invalid/team/lint.git@{COMMIT}"' in text
+    assert "WORKRAIL_LINT" not in text
+    assert "env:" not in text
+    checked = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        SCHEMAS[service],
+        str(tmp_path / JOBS[service]),
+    ]
+    assert subprocess.run(checked, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("service", ["github", "gitlab"])
+def test_without_a_known_origin_the_job_says_what_to_set(
+    quick_init: Run, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    for at, noted in enumerate(UNKNOWN_ORIGINS):
+        monkeypatch.setattr("workrail_lint.cli.init.distribution", lambda _, noted=noted: _Installed(noted))
+        assert (
+            "# checks, verifies the lockfile and runs the tests on every push; first set its variable"
+            in quick_init(f"p{at}", "--ci", service).out
+        )
+        job = tmp_path / f"p{at}" / JOBS[service]
+        first = next(line.strip() for line in job.read_text().splitlines() if "test -n" in line)
+        command = first.removeprefix("- ").removeprefix("run: ")
+        for value, code in (("https://example.invalid/lint@v1", 0), ("", 1)):
+            environment = {**os.environ, "WORKRAIL_LINT": value}
+            step = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, check=False)
+            assert step.returncode == code
+            assert ("set the CI variable WORKRAIL_LINT to the address" in step.stdout) == bool(code)
 
 
 def test_git_keeps_the_bytes_of_goldens_and_lockfile(quick_init: Run, write: Any, tmp_path: Any) -> None:

@@ -9,9 +9,7 @@ import jsonschema
 import pytest
 from cli_types import Run
 
-from tools.models.blocks import generate as blocks
-from tools.models.team import generate as team
-from tools.models.workrail import generate as workflows
+from tools.models.generate import SCHEMAS
 from workrail_lint.cli import main
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.schemas import kinds
@@ -32,7 +30,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_the_kinds_are_those_of_all_systems(capsys: pytest.CaptureFixture[str]) -> None:
     listed = shown(capsys).splitlines()
-    assert listed == sorted({*workflows.KINDS, *team.SCHEMAS, *blocks.SCHEMAS, "lock-registry"})
+    assert listed == sorted([*(kind for makers in SCHEMAS.values() for kind in makers), "lock-registry"])
     assert {kind.value for kind in set(TeamKind) - NO_TEAM_SCHEMA} <= set(listed)
     assert {kind.value for kind in set(BlockKind) - NO_BLOCK_SCHEMA} <= set(listed)
 

@@ -29,13 +29,13 @@ def mixed(write: Any) -> None:
 
 
 def levels(run: Run, *arguments: str) -> list[str]:
-    found = json.loads(run("check", "--output-format", "json", *arguments).out)["findings"]
+    found = json.loads(run("check", "--format", "json", *arguments).out)["findings"]
     return sorted(item["severity"] for item in found)
 
 
 def count(run: Run, output: str, *arguments: str) -> int:
     """How many findings a format shows."""
-    out = run("check", "--output-format", output, *arguments).out
+    out = run("check", "--format", output, *arguments).out
     match output:
         case "text":
             return out.count("--> ")
@@ -63,18 +63,18 @@ def test_the_least_severity_that_is_shown(run: Run, output: str) -> None:
 def test_what_is_hidden_is_counted(run: Run) -> None:
     for output in ("text", "concise"):
         summary = "Found 1 error, 1 warning and 2 infos in 1 file"
-        shown = run("check", "--output-format", output)
+        shown = run("check", "--format", output)
         assert f"{summary} (2 infos hidden; show them with --severity info).\n" in shown.out
         assert shown.err == ""
         assert (
             f"{summary} (1 warning and 2 infos hidden; show them with --severity info).\n"
-            in run("check", "--output-format", output, "--severity", "error").out
+            in run("check", "--format", output, "--severity", "error").out
         )
-        assert f"{summary}.\n" in run("check", "--output-format", output, "--severity", "info").out
+        assert f"{summary}.\n" in run("check", "--format", output, "--severity", "info").out
     for output in ("github", "gitlab", "sarif", "junit"):
-        hidden = run("check", "--output-format", output).err
+        hidden = run("check", "--format", output).err
         assert hidden == "workrail-lint: 2 infos hidden; show them with --severity info\n"
-        assert run("check", "--output-format", output, "--severity", "info").err == ""
+        assert run("check", "--format", output, "--severity", "info").err == ""
 
 
 def test_a_run_with_nothing_but_infos_says_so(run: Run) -> None:
@@ -89,7 +89,7 @@ def test_rules_that_are_asked_for_are_shown(run: Run) -> None:
 @pytest.mark.parametrize("severity", SHOWN)
 def test_programs_get_everything(run: Run, severity: str) -> None:
     assert levels(run, "--severity", severity) == ["error", "info", "info", "warning"]
-    lines = run("check", "--output-format", "jsonl", "--severity", severity).out.splitlines()
+    lines = run("check", "--format", "jsonl", "--severity", severity).out.splitlines()
     assert len(lines) == SHOWN["info"]
 
 
@@ -110,8 +110,8 @@ def test_counts_baselines_and_exit_codes_are_about_all_findings(run: Run, severi
 
 def test_the_table_of_severities_is_another_thing(run: Run, write: Any) -> None:
     write("workrail-lint.toml", 'select = ["LC015"]\n[severity]\nLC016 = "warning"\n')
-    assert "LC015" in run("check", "--output-format", "concise").out
-    assert "LC015" not in run("check", "--output-format", "concise", "--severity", "error").out
+    assert "LC015" in run("check", "--format", "concise").out
+    assert "LC015" not in run("check", "--format", "concise", "--severity", "error").out
 
 
 def test_an_unknown_severity_is_a_usage_error(run: Run) -> None:

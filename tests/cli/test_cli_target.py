@@ -38,14 +38,14 @@ def codes(out: str, severity: str) -> list[str]:
 
 
 def test_check_fails_on_what_the_engine_refuses(run: Run, refused: str) -> None:
-    ran = run("check", "workflows", "--output-format", "json")
+    ran = run("check", "workflows", "--format", "json")
     assert ran.code == 1
     assert refused in codes(ran.out, "error")
 
 
 def test_a_project_that_writes_for_the_ir_is_judged_for_the_ir(run: Run, write: Any, refused: str) -> None:
     write("workrail-lint.toml", 'target = "ir"\n')
-    ran = run("check", "workflows", "--output-format", "json")
+    ran = run("check", "workflows", "--format", "json")
     assert (ran.code, codes(ran.out, "error")) == (0, [])
 
 
@@ -77,7 +77,7 @@ def test_lock_pins_null_and_says_why(run: Run, refused: str, tmp_path: Any) -> N
 def test_what_the_engine_does_not_look_at_is_an_error_and_compiles(run: Run, write: Any) -> None:
     fragments = [{"id": "same", "when": {"var": "a", "equals": 1}, "text": text} for text in ("One.", "Two.")]
     write("workflows/example.json", workflow(step("first"), loop(step("inner-step", promptFragments=fragments))))
-    ran = run("check", "workflows", "--output-format", "json")
+    ran = run("check", "workflows", "--format", "json")
     assert codes(ran.out, "error") == ["ID008"]
     assert run("compile", "workflows/example.json").code == 0
     assert run("compile", "--target", "engine", "workflows/example.json").code == 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli_types import Run
 
-from workrail_lint.rules.retired import retired_rules
+from workrail_lint.rules.table import retired_rules
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 ROWS = retired_rules()

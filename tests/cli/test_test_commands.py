@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,19 @@ import pytest
 from pytest_workrail.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
+# Runs both programs where these modules are not installed.
+WITHOUT = """
+import sys
+for name in ("pytest", "_pytest"):
+    sys.modules[name] = None
+from pytest_workrail.cli import COMMANDS, main
+
+workflow = sys.argv[1]
+assert main(["run", workflow, "--profile", "reference"]) == 0
+for command in COMMANDS:
+    print(command, main([command, "--help"]), file=sys.stderr)
+assert main(["combine", "."]) == 2
+"""
 DOCS = ROOT / "docs"
 
 
@@ -55,3 +70,15 @@ def test_every_command_is_completed(shell: str, capsys: pytest.CaptureFixture[st
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert [name for name in COMMANDS if not re.search(rf"(?<![\w-]){name}(?![\w-])", script)] == []
+
+
+def test_without_pytest_a_command_works_or_says_what_to_install() -> None:
+    workflow = ROOT / "fixtures" / "workflows" / "release-notes.json"
+    command = [sys.executable, "-c", WITHOUT, str(workflow)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stderr.splitlines()
+    needing = "workrail-test: this command needs pytest; install workrail-lint[pytest]"
+    refused = {lines[at + 1].split()[0] for at, line in enumerate(lines[:-1]) if line == needing}
+    assert refused == {"golden", "studio", "combine"}
+    assert {line for line in lines if not line.endswith((" 0", " 2"))} == {needing}

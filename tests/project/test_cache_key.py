@@ -14,7 +14,7 @@ from workrail_lint.systems.workrail.rules.samples import step, workflow
 from workrail_lint.systems.workrail.settings import Settings
 
 
-def key(catalog: Catalog, **settings: Any) -> str:
+def key(catalog: Catalog, **settings: Any) -> bytes:
     return _cache_key(Settings(catalog, base_catalog=load_core(), **settings), {})
 
 

@@ -135,7 +135,7 @@ def test_the_cached_answer_is_the_fresh_one(
             happened.append("upgraded")
         one = str(chance.choice(sorted(Path("workflows").glob("*.json"))))
         for path in chance.sample((".", one), 2):
-            look = [path, "--output-format", chance.choice(("json", "text", "sarif"))]
+            look = [path, "--format", chance.choice(("json", "text", "sarif"))]
             fresh = answer("--no-cache", *look)
             assert answer(*look) == fresh, happened
             assert answer(*look) == fresh, happened

@@ -123,7 +123,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_its_documents_are_found_and_judged(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "check", "--output-format", "json")
+    code, out, _ = run(capsys, "check", "--format", "json")
     (finding,) = json.loads(out)["findings"]
     assert (code, finding["code"], finding["path"], finding["pointer"]) == (0, "TY001", "bad.tiny", "/colour")
     assert finding["range"]["start"] == {"line": 1, "column": 12}
@@ -132,7 +132,7 @@ def test_its_documents_are_found_and_judged(project: Path, capsys: pytest.Captur
 
 def test_its_key_decides(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "workrail-lint.toml").write_text('plugins = ["tiny_contract"]\ntiny-colours = ["mauve", "blue"]\n')
-    assert json.loads(run(capsys, "check", "--output-format", "json")[1])["findings"] == []
+    assert json.loads(run(capsys, "check", "--format", "json")[1])["findings"] == []
 
 
 def test_its_key_is_checked_like_any_other(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,7 +153,7 @@ def test_its_rules_are_selected_and_fixed(project: Path, capsys: pytest.CaptureF
 
 
 def test_sarif_describes_its_rule(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (described,) = json.loads(run(capsys, "check", "--output-format", "sarif")[1])["runs"][0]["tool"]["driver"]["rules"]
+    (described,) = json.loads(run(capsys, "check", "--format", "sarif")[1])["runs"][0]["tool"]["driver"]["rules"]
     assert described["id"] == "TY001"
     assert described["shortDescription"]["text"].startswith("A tiny document names a colour")
     assert '"colour": "mauve"' in described["help"]["markdown"]
@@ -162,14 +162,14 @@ def test_sarif_describes_its_rule(project: Path, capsys: pytest.CaptureFixture[s
 def test_rule_explains_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Family: The tiny contract" in run(capsys, "rule", "TY001")[1]
     assert "TY  The tiny contract" in run(capsys, "rule", "TY")[1]
-    listed = json.loads(run(capsys, "rule", "--output-format", "json")[1])["rules"]
+    listed = json.loads(run(capsys, "rule", "--format", "json")[1])["rules"]
     assert "tiny-colour-unknown" in {rule["name"] for rule in listed}
 
 
 def test_its_scenarios_are_checked(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "paint.scenario.json").write_text('{"tiny": "nothing"}\n')
     (project / "shape.scenario.json").write_text('{"tiny": 7}\n')
-    _, out, _ = run(capsys, "check", "--output-format", "json", "paint.scenario.json", "shape.scenario.json")
+    _, out, _ = run(capsys, "check", "--format", "json", "paint.scenario.json", "shape.scenario.json")
     codes = [(finding["code"], finding["path"]) for finding in json.loads(out)["findings"]]
     assert codes == [("SN007", "paint.scenario.json"), ("SC003", "shape.scenario.json")]
 

@@ -55,7 +55,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
-    pytest.importorskip("importlinter")
+    pytest.importorskip("importlinter", reason="import-linter is not installed: make setup")
     return subprocess.run(
         [str(Path(sys.executable).parent / "lint-imports"), "--no-logo", "--no-cache"],
         cwd=folder,

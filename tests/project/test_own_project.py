@@ -15,7 +15,7 @@ def test_our_own_fixtures_have_no_error_and_no_warning(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    code = main(["check", "--no-cache", "--jobs", "1", "--output-format", "concise"])
+    code = main(["check", "--no-cache", "--jobs", "1", "--format", "concise"])
     report = capsys.readouterr().out
     assert code == 0, report
     assert "Not shown: 7 suppressed." in report

@@ -14,9 +14,9 @@ from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.identity import source_kind_of
-from workrail_lint.systems.workrail.lint import entry_of
 from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.system import entry_of
 from workrail_lint.systems.workrail.workflow_registry import (
     Delegation,
     Entry,
@@ -227,9 +227,9 @@ def test_a_delegation_is_in_a_circle_exactly_when_its_target_leads_back(graph: l
     for made in entries:
         told = [f.pointer for f in found.get(made.path, []) if f.name == "delegation-circular"]
         expected = [
-            pointer
-            for pointer, target, _ in made.delegations
-            if target == made.id or (target in known and made.id in reach[target])
+            each.pointer
+            for each in made.delegations
+            if each.target == made.id or (each.target in known and made.id in reach[each.target])
         ]
         assert told == expected
 

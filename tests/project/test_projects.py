@@ -36,7 +36,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[tuple[str, str]]]:
-    code = main(["check", "--no-cache", "--output-format", "json", *arguments])
+    code = main(["check", "--no-cache", "--format", "json", *arguments])
     out = capsys.readouterr().out
     findings = json.loads(out)["findings"] if out else []
     return code, [(finding["path"], finding["severity"]) for finding in findings]

@@ -53,7 +53,7 @@ def test_every_room_has_tests() -> None:
         ("workrail_lint/systems/workrail/rules/loops.py", ("tests/rules", "tests/workrail/rules")),
         ("workrail_lint/systems/workrail/compiler/ir.py", ("tests/workrail/compiler",)),
         ("pytest_workrail/engine/core/interpreter.py", ("tests/engine",)),
-        ("pytest_workrail/engine/store/durable.py", ("tests/engine/test_engine_outputs.py", "tests/store")),
+        ("pytest_workrail/engine/store/durable.py", (*quick.ENGINE_RUNS, "tests/store")),
         ("pytest_workrail/systems/blocks/block_run.py", ("tests/block_driver",)),
         ("docs/goldens.md", ("tests/docs",)),
         ("docs/rules/LP.md", ("tests/rules",)),

@@ -26,7 +26,7 @@ def findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
     def check(name: str, config: str) -> list[tuple[str, int, int, str]]:
         (tmp_path / name).write_text(config, encoding="utf-8")
-        main(["check", "--output-format", "json", "--no-cache"])
+        main(["check", "--format", "json", "--no-cache"])
         found = json.loads(capsys.readouterr().out)["findings"]
         return [
             (item["path"], item["range"]["start"]["line"], item["range"]["start"]["column"], item["message"])

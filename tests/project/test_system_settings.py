@@ -87,7 +87,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, part: str) -> None:
 
 
 def codes(capsys: pytest.CaptureFixture[str], *arguments: str) -> set[str]:
-    assert main(["check", "--no-cache", "--output-format", "jsonl", *arguments]) in (0, 1)
+    assert main(["check", "--no-cache", "--format", "jsonl", *arguments]) in (0, 1)
     return {json.loads(line)["code"] for line in capsys.readouterr().out.splitlines()}
 
 

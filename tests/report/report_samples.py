@@ -7,9 +7,8 @@ from typing import Any
 from workrail_lint import check_text
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Edit, Finding, Fix, Safety, Severity
-from workrail_lint.report.data import ReportData, Reported
+from workrail_lint.report.data import ReportData, Reported, Sources
 from workrail_lint.report.rule_docs import rules, shipped
-from workrail_lint.report.source_texts import Sources
 from workrail_lint.rules.table import info_of
 
 PATH = "workflows/a.json"

@@ -20,8 +20,8 @@ def test_all_broken_fixtures_in_every_format(
     monkeypatch.chdir(broken.parents[1])
     monkeypatch.setenv("WORKRAIL_LINT_DEBUG", "1")
     target = tmp_path / "report"
-    options = ["--isolated", "--jobs", "1", "--output-format", name]
-    assert main(["check", *options, "--output-file", str(target), FOLDER]) == 1
+    options = ["--isolated", "--jobs", "1", "--format", name]
+    assert main(["check", *options, "--output", str(target), FOLDER]) == 1
     assert capsys.readouterr().out == ""
     text = target.read_bytes().decode("utf-8")
     assert_harmless(name, text)
@@ -34,7 +34,7 @@ def test_a_file_gets_what_the_screen_gets(
     monkeypatch.chdir(broken.parents[1])
     target = tmp_path / "report"
     options = ["--isolated", "--no-cache", "--jobs", "1", "--select", "SY"]
-    assert main(["check", *options, "--output-file", str(target), FOLDER]) == 1
+    assert main(["check", *options, "--output", str(target), FOLDER]) == 1
     assert capsys.readouterr().out == ""
     assert main(["check", *options, FOLDER]) == 1
     assert capsys.readouterr().out.encode() == target.read_bytes()
@@ -44,7 +44,7 @@ def test_statistics_of_all_of_them(
     broken: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(broken.parents[1])
-    options = ["--isolated", "--jobs", "1", "--output-format", "json"]
+    options = ["--isolated", "--jobs", "1", "--format", "json"]
     main(["check", *options, FOLDER])
     summary = json.loads(capsys.readouterr().out)["summary"]
     main(["check", *options, "--statistics", FOLDER])

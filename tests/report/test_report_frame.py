@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workrail_lint.base.terminal import Style
 from workrail_lint.documents.source_text import SourceText
-from workrail_lint.report.source_frame import cells, frame
+from workrail_lint.report.text import cells, frame
 
 PLAIN = Style(False)
 

@@ -121,9 +121,20 @@ def test_statistics_put_the_most_frequent_first() -> None:
         "1  CC001  info     [-]  cc\n"
         "\n"
         "Found 2 errors, 2 warnings and 1 info in 1 file.\n"
-        "Fixable: 1 with --fix and 2 with --fix --unsafe-fixes.\n"
+        "Fixable: 1 with --fix [*] and 2 with --fix --unsafe-fixes [-].\n"
     )
     assert render_statistics("text", report()) == "No findings in 1 file.\n"
+
+
+def test_statistics_say_when_only_some_findings_of_a_rule_are_fixable() -> None:
+    items = [finding("1"), fixed("2", Edit(0, 1, ""), Safety.UNSAFE), fixed("3", Edit(0, 1, ""), Safety.UNSAFE)]
+    first, _, *closing = render_statistics("text", report(*items)).splitlines()
+    assert first.endswith(" (2 of them fixable)")
+    assert "[-]" in first
+    assert closing[-1] == "Fixable: 2 with --fix --unsafe-fixes [-]."
+    concise = render("concise", report(*items))
+    assert concise.count(" [-]\n") == 2
+    assert concise.splitlines()[-1] == closing[-1]
 
 
 def test_statistics_as_json() -> None:

@@ -86,7 +86,7 @@ def test_all_broken_fixtures(
 ) -> None:
     monkeypatch.chdir(broken.parents[1])
     target = tmp_path / "report.sarif"
-    arguments = ["--isolated", "--jobs", "1", "--output-format", "sarif", "--output-file", str(target)]
+    arguments = ["--isolated", "--jobs", "1", "--format", "sarif", "--output", str(target)]
     assert main(["check", *arguments, *options, FOLDER]) == 1
     text = target.read_text(encoding="utf-8")
     (run,) = json.loads(text)["runs"]

@@ -13,8 +13,7 @@ import pytest
 from workrail_lint import check_text
 from workrail_lint.findings import Edit, Finding, Severity
 from workrail_lint.report import FORMATS, render
-from workrail_lint.report.data import ReportData
-from workrail_lint.report.source_texts import Sources
+from workrail_lint.report.data import ReportData, Sources
 from workrail_lint.report.text import file_address, terminal_of
 
 

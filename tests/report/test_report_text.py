@@ -9,6 +9,7 @@ from report_samples import TEXT, checked, finding, fixed, report
 
 from workrail_lint.findings import Confidence, Edit, Safety, Severity
 from workrail_lint.report import render
+from workrail_lint.report import text as text_report
 from workrail_lint.systems.workrail.rules import samples
 
 # The loop has no bound, a member is misspelt, and somebody left a comment.
@@ -137,7 +138,7 @@ def test_concise_is_one_line_each() -> None:
         "workflows/a.json:2:3: error LP002 loop-member-missing: one\n"
         "workflows/a.json:3:3: error AA001 aa: two [*]\n"
         "Found 2 errors in 1 file.\n"
-        "Fixable: 1 with --fix.\n"
+        "Fixable: 1 with --fix [*].\n"
     )
 
 
@@ -182,3 +183,38 @@ def test_doubt_is_shown_and_can_be_left_out() -> None:
     assert "medium confidence" not in text
     assert "1 error hidden; show them with --confidence low" in text
     assert [each["confidence"] for each in json.loads(render("json", only))["findings"]] == ["high", "medium"]
+
+
+def test_grouped_lists_the_findings_of_each_file_in_columns() -> None:
+    items = [
+        finding("one"),
+        fixed("two", Edit(0, 1, ""), Safety.UNSAFE, severity=Severity.WARNING, name="a-longer-name"),
+    ]
+    lines = render("grouped", report(*items)).splitlines()
+    head, first, second, _, *closing = lines
+    assert head.endswith(".json:")
+    assert first.index("one") == second.index("two"), "in columns"
+    assert second.endswith("  two [-]")
+    assert closing[-1] == "Fixable: 1 with --fix --unsafe-fixes [-]."
+    assert render("grouped", report()) == render("concise", report())
+
+
+def test_a_short_fix_is_shown_below_its_finding() -> None:
+    data = checked(BROKEN)
+    plain = render("text", data)
+    data.shows_fixes = True
+    lines = render("text", data).splitlines()
+    added = [line.strip() for line in lines if line not in plain.splitlines()]
+    assert '-          "promt": "Do the next piece."' in added
+    assert '+          "prompt": "Do the next piece."' in added
+    at = added.index('-  "version": "1.0.0", // bump me')
+    assert added[at + 1].rstrip() == '+  "version": "1.0.0",'
+    assert [line for line in lines if line.strip() not in added] == plain.splitlines()
+
+
+def test_a_long_fix_is_left_to_the_diff() -> None:
+    text = "\n".join(f"line {number}" for number in range(20))
+    assert text_report._fix_diff((Edit(0, len(text), "short"),), text) == []
+    assert text_report._fix_diff((Edit(7, 13, "changed"),), text) == ["-line 1", "+changed"]
+    assert text_report._fix_diff((Edit(7, 14, ""),), text) == ["-line 1"]
+    assert text_report._fix_diff((), text) == []

@@ -10,12 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 pytest.importorskip("pygls", reason="pygls is not installed")
 
+from workrail_lint.api import check_text
 from workrail_lint.documents.json_format import restyled
-from workrail_lint.systems.schemas import kinds
+from workrail_lint.findings import Severity
+from workrail_lint.systems.schemas import kinds, load_schema
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 HERE = Path(__file__).parent
@@ -80,6 +83,7 @@ def test_the_extension_pins_what_it_is_built_from() -> None:
     assert not [name for name, each in lock["packages"].items() if "resolved" in each or "funding" in each]
 
 
+@pytest.mark.promise("An untrusted folder in an editor", "settings of a workspace")
 def test_a_workspace_can_not_name_the_program_to_start() -> None:
     manifest = _manifest()
     settings = manifest["contributes"]["configuration"]["properties"]  # type: ignore[index]
@@ -92,7 +96,7 @@ def test_a_workspace_can_not_name_the_program_to_start() -> None:
 def test_the_problem_matcher_reads_what_check_prints(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({**GOOD, "tittle": "x"}))
     ran = subprocess.run(
-        [sys.executable, "-m", "workrail_lint", "check", "--isolated", "--output-format", "concise", "a.json"],
+        [sys.executable, "-m", "workrail_lint", "check", "--isolated", "--format", "concise", "a.json"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -112,6 +116,21 @@ def test_the_extension_ships_the_schemas_that_it_names() -> None:
     listed = re.search(r"for kind in ([a-z -]+);", target[0])
     assert listed is not None
     assert set(listed[1].split()) == named
+
+
+def test_snippets_are_valid_where_they_belong() -> None:
+    snippets = json.loads((VSCODE / "snippets.json").read_text(encoding="utf-8"))
+    step = {"id": "start", "title": "Start", "prompt": "Read the task."}
+    for name, snippet in snippets.items():
+        value = json.loads(re.sub(r"\$\{\d+:([^}]*)\}", r"\1", "\n".join(snippet["body"])))
+        if name == "Scenario":
+            jsonschema.validate(value, load_schema("scenario"))
+            continue
+        workflow = value if name == "Workflow" else {**GOOD, "steps": [step, value]}
+        errors = [
+            str(each.message) for each in check_text(json.dumps(workflow)).findings if each.severity is Severity.ERROR
+        ]
+        assert errors == [], name
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")

@@ -237,7 +237,7 @@ def test_hints_and_tokens() -> None:
 def test_fixes_and_suppressions() -> None:
     text = json.dumps(DOCUMENT, indent=2).replace('"title": "A step"', '"tittle": "A step"', 1)
     document = opened(text)
-    found = actions(document, 0, len(document.text))
+    found = actions(document, 0, len(document.text), lambda _: "")
     assert any("title" in action.title and action.kind == "quickfix" for action in found)
     assert any(action.title.startswith("Suppress ") for action in found)
 

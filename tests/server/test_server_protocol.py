@@ -75,6 +75,14 @@ def test_cross_file_findings_come_with_saving(project: Path, start: Open) -> Non
     editor.until(WORKFLOW, lambda shown: any("demo.review" in each.message for each in shown))
 
 
+def test_findings_link_to_the_page_of_their_rule(project: Path, start: Open) -> None:
+    (project / "workrail-lint.toml").write_text('docs-url = "https://docs.example"\n', encoding="utf-8")
+    editor = start(project)
+    editor.open(WORKFLOW, json.dumps({**SAMPLE, "tittle": "x"}, indent=2))
+    wrong = next(each for each in editor.diagnostics(WORKFLOW) if each.code == "SC001")
+    assert wrong.code_description == lsp.CodeDescription("https://docs.example/rules/SC001.html")
+
+
 def test_the_project_decides_what_is_reported(project: Path, start: Open) -> None:
     editor = start(project)
     text = json.dumps({**SAMPLE, "tittle": "x"}, indent=2)

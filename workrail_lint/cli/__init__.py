@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TextIO
 
 from workrail_lint.base.files import written
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.version import VERSION
 
@@ -27,6 +27,7 @@ COMMANDS = {
     "studio": "write one HTML page that shows a project",
     "guide": "how to write a workflow: the authoring guide",
     "rule": "explain a rule, or list all rules",
+    "explain": "another name of rule",
     "catalog": "list, show, export or import the builtins",
     "schema": "print the JSON Schema of a document kind",
     "engine": "show what is known about the releases of the engine",
@@ -36,6 +37,8 @@ COMMANDS = {
 }
 OK, FINDINGS, USAGE, NOTHING, INTERRUPTED = 0, 1, 2, 3, 130
 _NAMED = 3
+# What only some commands import, and the extra that installs it.
+_EXTRAS = {"pytest": "pytest", "_pytest": "pytest", "msgspec": "pytest", "executing": "pytest"}
 
 
 class UsageError(Exception):
@@ -87,6 +90,9 @@ def _guarded(arguments: list[str], program: Program) -> int:
         _abandon(sys.stdout)
         return OK
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
+            extra = _EXTRAS[error.name]
+            return _fail(f"this command needs {error.name}; install workrail-lint[{extra}]", program)
         if isinstance(error, OSError) and error.filename is None:
             _abandon(sys.stdout)
             return _fail(f"input or output failed: {error.strerror or error}", program)
@@ -108,8 +114,7 @@ def _run(args: list[str], program: Program) -> int:
         return OK
     name = args[0]
     if name not in program.commands:
-        suggestion = nearest(name, program.commands)
-        hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+        hint = did_you_mean(nearest(name, program.commands))
         raise UsageError(f"unknown command '{name}'{hint} (run {program.name} --help for a list)")
     return int(import_module(f"{program.package}.{name}").main(args[1:]))
 
@@ -144,7 +149,7 @@ def _interruption(outputs: list[str]) -> str:
         return "interrupted before anything was written; there is no complete result"
     names = ", ".join(outputs[-_NAMED:])
     more = f"{len(outputs)} files, the last ones " if len(outputs) > _NAMED else ""
-    return f"interrupted after writing {more}{names}; the rest is as it was"
+    return f"interrupted after changing {more}{names}; the rest is as it was"
 
 
 def _help(stream: TextIO, code: int, program: Program) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
-from workrail_lint.cli import UsageError
+from workrail_lint.cli import NOTHING, UsageError
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config, unconfigured
@@ -46,20 +46,20 @@ def _report_passed_over(path: str) -> None:
 
 
 def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) -> Settings:
-    """The settings of `check`: for the public engine, unless the project's target is the IR."""
+    """Return the settings of `check`: for the public engine, unless the project's target is the IR."""
     return settings(args, config, parity=parity, engine=config.text("target") != "ir")
 
 
 def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, engine: bool = False) -> Settings:
-    """The catalog, routines and bindings that a command compiles with; without `engine`, to the IR."""
-    catalog, base, release = _builtins(args, config)
+    """Return the catalog, routines and bindings that a command compiles with; without `engine`, to the IR."""
+    builtins = _builtins(args, config)
     bindings = resolve_bindings(_path(bindings_file(args, config)))
     if isinstance(bindings, Err):
         raise UsageError(_named("bindings", args.bindings or args.bindings_dir, bindings.error))
     compat = config.text("compat")
     return Settings(
-        catalog,
-        base_catalog=base,
+        builtins.catalog,
+        base_catalog=builtins.base,
         bindings=bindings.value,
         parity=parity,
         engine=engine,
@@ -72,7 +72,7 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
             "root": config.root,
             **config.system_options(),
         },
-        release=release,
+        release=builtins.release,
     )
 
 
@@ -114,7 +114,7 @@ def _path(path: str | None) -> _Path | None:
 
 
 def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
-    """The bindings file: from the command line, from the configuration, or the default one if it exists."""
+    """Return the bindings file: from the command line, from the configuration, or the default one if it exists."""
     if args.bindings:
         return str(args.bindings)
     if args.bindings_dir is not None and not os.path.isdir(args.bindings_dir):
@@ -126,12 +126,12 @@ def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
 
 
 def _named(key: str, option: str | None, findings: list[Finding]) -> str:
-    """A problem with a file, after the option or configuration key that names it."""
+    """Return a problem with a file, after the option or configuration key that names it."""
     return f"{'--' if option else ''}{key}: {first_line(findings, option or key)}"
 
 
 def first_line(findings: list[Finding], subject: str) -> str:
-    """The first of several problems, and the number of the others."""
+    """Return the first of several problems, and the number of the others."""
     if not findings:
         return f"{subject} can't be used"
     first = findings[0]
@@ -139,6 +139,14 @@ def first_line(findings: list[Finding], subject: str) -> str:
     place = f" (at {first.pointer})" if first.pointer else ""
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
     return printable(f"{where}{first.message}{place}{more}")
+
+
+def read_named(path: str) -> bytes:
+    """Return the content of a file that the user named; one that can't be read is a usage error."""
+    read = read_file(path)
+    if isinstance(read, Err):
+        raise UsageError(printable(read.error.message))
+    return read.value
 
 
 class Workflow:
@@ -152,7 +160,7 @@ class Workflow:
 
 
 def workflow_files(paths: list[str], config: Config, *, others: bool = False) -> list[Workflow]:
-    """The workflows at and below the paths. A file that was named and can't be read is an error.
+    """Return the workflows at and below the paths. A file that was named and can't be read is an error.
 
     With `others`, a named file may also be one that another system compiles.
     """
@@ -160,7 +168,7 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
 
 
 def found_files(paths: list[str], config: Config) -> list[Found]:
-    """The files at and below the paths that may be workflows. A path that leads nowhere is an error."""
+    """Return the files at and below the paths that may be workflows. A path that leads nowhere is an error."""
     include, exclude = config.strings("include"), config.strings("exclude")
     discovery = discover(paths, include=include, exclude=exclude, root=config.root)
     for path, reason in discovery.problems:
@@ -171,19 +179,23 @@ def found_files(paths: list[str], config: Config) -> list[Found]:
 def read_workflows(files: Iterable[Found], *, others: bool = False) -> Iterator[Workflow]:
     """Yield the workflows among some files, read one at a time: thousands of them need not be in memory together."""
     for file in files:
-        read = read_file(file.path)
-        if isinstance(read, Err):
-            raise UsageError(printable(read.error.message))
+        data = read_named(file.path)
         if file.named:
-            if not (others and compiled_by_other(file.path, read.value)):
-                _refuse_other_kind(file.path, read.value)
-        elif not is_workflow(file.path, read.value):
+            if not (others and compiled_by_other(file.path, data)):
+                _refuse_other_kind(file.path, data)
+        elif not is_workflow(file.path, data):
             continue
-        yield Workflow(file.path, read.value)
+        yield Workflow(file.path, data)
+
+
+def report_no_workflow(paths: list[str]) -> int:
+    """Say that there is nothing to work on, and return the exit code for that."""
+    err(f"workrail-lint: no workflow found in {', '.join(map(printable, paths))}")
+    return NOTHING
 
 
 class Owner:
-    """The system that compiles a file other than a workflow, and what such a file is called in a message."""
+    """The system that a file other than a workflow belongs to, and what such a file is called in a message."""
 
     __slots__ = ("kind", "noun", "system")
 
@@ -194,13 +206,21 @@ class Owner:
 
 
 def compiled_by_other(path: str, data: bytes) -> Owner | None:
-    """The owner of a file that another system compiles, or None."""
+    """Return the owner of a file that another system compiles, or None."""
     # Without a file name, the content decides.
-    name = path if path.endswith(".json") else "stdin.json"
+    return _owner(path if path.endswith(".json") else "stdin.json", data, True, lambda system: system.compiled_kinds)
+
+
+def drawn_by_other(file: Found, data: bytes) -> Owner | None:
+    """Return the owner of a file that another system draws, or None."""
+    return _owner(file.path, data, file.named, lambda system: system.drawn_kinds)
+
+
+def _owner(path: str, data: bytes, named: bool, kinds: Callable[[System], Mapping[str, str]]) -> Owner | None:
     for system in known_systems():
-        kind = system.claims(name, data, True) if system.compiled_kinds else None
-        if kind in system.compiled_kinds:
-            return Owner(system, str(kind), system.compiled_kinds[str(kind)])
+        kind = system.claims(path, data, named) if kinds(system) else None
+        if kind in kinds(system):
+            return Owner(system, str(kind), kinds(system)[str(kind)])
     return None
 
 

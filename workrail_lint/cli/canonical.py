@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
-from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, out_bytes, printable
-from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli import FINDINGS, OK
+from workrail_lint.cli.arguments import read_named
 from workrail_lint.cli.parser import Parser
 from workrail_lint.documents.json_reader import read_json
 
@@ -18,13 +17,7 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     name = "<stdin>" if args.file == "-" else printable(args.file)
-    if args.file == "-":
-        data = sys.stdin.buffer.read()
-    else:
-        read = read_file(args.file)
-        if isinstance(read, Err):
-            raise UsageError(printable(read.error.message))
-        data = read.value
+    data = sys.stdin.buffer.read() if args.file == "-" else read_named(args.file)
     document = read_json(data, parity=True, max_bytes=None)
     problems = [problem for problem in document.problems if problem.blocking]
     for problem in problems:

@@ -9,7 +9,7 @@ from workrail_lint.base.terminal import err, out, out_bytes, printable
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, first_line, settings
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 from workrail_lint.systems.workrail.catalog.importer import import_engine
 from workrail_lint.systems.workrail.catalog.render import (
     document_text,
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         return _import(args)
     active = settings(args, configuration(args))
     catalog = active.catalog
-    as_json = args.output_format == "json"
+    as_json = args.format == "json"
     if args.action == "list":
         _show((list_json if as_json else list_text)(catalog), as_json)
     elif args.action == "show":
@@ -47,7 +47,7 @@ def parser() -> Parser:
     result = Parser(
         "catalog", "List, show, export or import the builtins: features, refs, templates, contract packs, capabilities."
     )
-    result.set_defaults(output_format="text")
+    result.set_defaults(format="text")
     added = result.add_actions(
         {
             "list": "list all builtins",
@@ -59,9 +59,7 @@ def parser() -> Parser:
     )
     added["show"].add_argument("id", metavar="ID", help="the id of a builtin, such as wr.features.capabilities")
     for name in ("list", "show"):
-        added[name].add_argument(
-            "--output-format", choices=("text", "json"), default="text", help="output format (default: text)"
-        )
+        add_text_or_json(added[name], "answer")
     imported = added["import"]
     imported.add_argument("directory", metavar="DIR", help="the folder of the installed engine package")
     imported.add_argument("--node", metavar="PROGRAM", help="the Node.js program to run (default: node)")

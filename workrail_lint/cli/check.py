@@ -12,10 +12,11 @@ from workrail_lint.base.terminal import err, one_line, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, judging_settings
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_format, add_inputs
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.baseline import baseline_text
 from workrail_lint.project.config import Config, system_keys
+from workrail_lint.project.discovery import Discovery
 from workrail_lint.project.plan import Project, Request, document_suffixes, make_plan, projects
 from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, reported_outcome, run
 from workrail_lint.report import FORMATS
@@ -26,6 +27,7 @@ SWITCHES = {
     "--fix": "apply safe fixes",
     "--unsafe-fixes": "with --fix or --diff: also apply unsafe fixes",
     "--diff": "show what --fix would change, and write nothing, even with --fix",
+    "--show-fixes": "show what the fix of a finding changes below it, where that is short",
     "--strict": "exit 1 for warnings too",
     "--statistics": "show the number of findings per rule instead of the findings",
     "--no-cache": "ignore the cache, and don't write it",
@@ -33,6 +35,7 @@ SWITCHES = {
     "--watch": "keep running, and check again when a file changes",
     "--engine-parity": "report as errors exactly what the public WorkRail engine rejects",
 }
+_MANY = 16  # fewer files are checked before anyone asks how far it is
 SEVERITIES = ("error", "warning", "info")
 CONFIDENCES = ("high", "medium", "low")
 
@@ -62,10 +65,10 @@ def parser() -> Parser:
         default="low",
         help="the lowest confidence to show (default: low, which is all); json and jsonl contain all",
     )
+    add_format(arguments, FORMATS, "format of the report")
     arguments.add_argument(
-        "--output-format", choices=tuple(FORMATS), default="text", help="format of the report (default: text)"
+        "--output", metavar="FILE", help="write the report to this file instead of stdout", former=("--output-file",)
     )
-    arguments.add_argument("--output-file", metavar="FILE", help="write the report to this file instead of stdout")
     arguments.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this baseline")
     arguments.add_argument("--write-baseline", metavar="FILE", help="write all findings to this baseline")
     arguments.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
@@ -84,10 +87,9 @@ def main(arguments: list[str]) -> int:
     _validate_args(args)
     # Here and below: what only some options or findings need is imported there, since every check pays for the rest.
     if args.watch:
-        from workrail_lint.cli.report import least_severity
         from workrail_lint.cli.watch import Changes, watch
 
-        changes = Changes(least_severity(args))
+        changes = Changes(args)
         return watch(args.paths, lambda: _run(args, changes.report), lambda: _deciding_files(args))
     return _run(args)
 
@@ -106,7 +108,7 @@ def _validate_args(args: Namespace) -> None:
 
 
 def _deciding_files(args: Namespace) -> list[str]:
-    """The other files that affect the findings. If the configuration is broken, only that file."""
+    """Return the other files that affect the findings. If the configuration is broken, only that file."""
     try:
         configs = [project.config for project in found_projects(args)]
     except UsageError:
@@ -119,7 +121,7 @@ def _deciding_files(args: Namespace) -> list[str]:
 
 
 def _run(args: Namespace, compare: Callable[[list[Finding]], None] | None = None) -> int:
-    """Check, report and return the exit code; `compare` is told the findings after that."""
+    """Check, report and return the exit code; `compare` receives the findings after that."""
     if args.paths == ["-"]:
         return _run_stdin(args)
     changed = 0
@@ -131,7 +133,7 @@ def _run(args: Namespace, compare: Callable[[list[Finding]], None] | None = None
             plan = make_project_plan(args, project.config, complete=project.is_whole, has=project.has)
             result = fix_files(project.discovery, plan, unsafe=args.unsafe_fixes, write=not args.diff)
             changed += result.changed
-            checked.append(CheckedProject(result.outcome, plan, _is_strict(args, project.config)))
+            checked.append(_checked(args, project.config, plan, result.outcome))
     else:
         checked = checked_projects(args)
     code = (FINDINGS if changed and not args.exit_zero else OK) if args.diff else _conclude(args, checked)
@@ -141,16 +143,26 @@ def _run(args: Namespace, compare: Callable[[list[Finding]], None] | None = None
 
 
 def checked_projects(args: Namespace) -> list[CheckedProject]:
-    """Every project that the paths belong to, checked."""
+    """Return every project that the paths belong to, checked."""
     checked = []
     for project in found_projects(args):
         plan = make_project_plan(args, project.config, complete=project.is_whole, has=project.has)
-        checked.append(CheckedProject(run(project.discovery, plan), plan, _is_strict(args, project.config)))
+        checked.append(_checked(args, project.config, plan, _run_watched(project.discovery, plan)))
     return checked
 
 
+def _run_watched(discovery: Discovery, plan: Plan) -> Outcome:
+    """Check the files, and show how far it is where that may take long."""
+    if len(discovery.files) < _MANY or not sys.stderr.isatty():
+        return run(discovery, plan)
+    from workrail_lint.base.progress import Progress
+
+    with Progress(len(discovery.files), "file") as progress:
+        return run(discovery, plan, progress.step)
+
+
 def _with_plugins(code: int, plans: list[Plan]) -> int:
-    """The exit code, unless a plugin failed: then the run is not complete, whatever it found."""
+    """Return the exit code, unless a plugin failed: then the run is not complete, whatever it found."""
     problems = list(dict.fromkeys(problem for plan in plans for problem in plan.plugin_problems))
     for remark in dict.fromkeys(remark for plan in plans for remark in plan.selection.remarks):
         err(f"workrail-lint: {remark}")
@@ -165,7 +177,7 @@ def _run_stdin(args: Namespace) -> int:
     data = sys.stdin.buffer.read()
     if args.diff:
         return _with_plugins(FINDINGS if _diff_stdin(args, plan, data) and not args.exit_zero else OK, [plan])
-    checked = CheckedProject(_check_stdin(args, plan, data), plan, _is_strict(args, config))
+    checked = _checked(args, config, plan, _check_stdin(args, plan, data))
     return _with_plugins(_conclude(args, [checked]), [plan])
 
 
@@ -207,7 +219,7 @@ def _conclude(args: Namespace, checked: list[CheckedProject]) -> int:
 
 
 def found_projects(args: Namespace) -> list[Project]:
-    """The paths to check, grouped by the configuration that applies to them."""
+    """Return the paths to check, grouped by the configuration that applies to them."""
     paths = args.paths or [os.curdir]
     fixed = configuration(args, paths[0]) if args.config or args.isolated else None
     result = projects(paths, lambda path: fixed or configuration(args, path), document_suffixes, nested=fixed is None)
@@ -218,12 +230,13 @@ def found_projects(args: Namespace) -> list[Project]:
     return result
 
 
-def _is_strict(args: Namespace, config: Config) -> bool:
-    return bool(args.strict) or config.flag("strict")
+def _checked(args: Namespace, config: Config, plan: Plan, outcome: Outcome) -> CheckedProject:
+    is_strict = bool(args.strict) or config.flag("strict")
+    return CheckedProject(outcome, plan, is_strict, config.text("docs-url") or "")
 
 
 def exit_code(findings: list[Finding], strict: bool) -> int:
-    """1 for errors and, with `strict`, for warnings; advice never fails a run."""
+    """Return 1 for errors and, with `strict`, for warnings; advice never fails a run."""
     failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     return FINDINGS if any(finding.severity in failing for finding in findings) else OK
 
@@ -238,7 +251,7 @@ def make_project_plan(
         _split(args.ignore),
         _split(args.extend_select),
         baseline=None if args.write_baseline else baseline,
-        fingerprints=bool(args.write_baseline or baseline or FORMATS[args.output_format].needs_fingerprints),
+        fingerprints=bool(args.write_baseline or baseline or FORMATS[args.format].needs_fingerprints),
         # Fixing needs the fixes themselves, which the cache does not keep.
         use_cache=not (args.no_cache or args.fix or args.diff or args.paths == ["-"]),
         jobs=args.jobs or default_jobs(),
@@ -257,7 +270,7 @@ def make_project_plan(
 
 
 def _system_options(args: Namespace) -> dict[str, object]:
-    """The settings of systems that were given on the command line."""
+    """Return the settings of systems that were given on the command line."""
     given = vars(args)
     options = {key: setting.option for key, setting in system_keys().items() if setting.option is not None}
     values = {key: given.get(option.strip("-").replace("-", "_")) for key, option in options.items()}
@@ -279,8 +292,8 @@ def _write_baseline(path: str, outcome: Outcome) -> int:
 
 def _report(args: Namespace, outcome: Outcome, checked: list[CheckedProject]) -> None:
     clean = not outcome.findings and not outcome.accepted
-    if clean and args.output_format in ("text", "concise") and not args.output_file and not args.statistics:
-        if args.output_format == "text":
+    if clean and args.format in ("text", "concise") and not args.output and not args.statistics:
+        if args.format == "text":
             err(f"workrail-lint: {counted(len(outcome.files), 'file')} checked, nothing found")
         return
     from workrail_lint.cli.report import write_report

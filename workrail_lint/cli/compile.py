@@ -9,10 +9,18 @@ import sys
 from typing import Any
 
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.base.progress import tracked
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import Progress, Style, err, out, out_bytes, out_json, printable, uses_colour
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Workflow, compiled_by_other, configuration, settings, workflow_files
+from workrail_lint.base.terminal import Style, err, out, out_bytes, out_json, printable, uses_colour
+from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.arguments import (
+    Workflow,
+    compiled_by_other,
+    configuration,
+    report_no_workflow,
+    settings,
+    workflow_files,
+)
 from workrail_lint.cli.output import report_errors
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.systems.workrail.check import check_document
@@ -39,8 +47,7 @@ def main(arguments: list[str]) -> int:
     else:
         files = workflow_files(args.paths, config, others=True)
     if not files:
-        err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
-        return NOTHING
+        return report_no_workflow(args.paths)
     many = len(args.paths) > 1 or os.path.isdir(args.paths[0])
     return _compile_many(files, args, active) if many else _compile_one(files[0], args, active)
 
@@ -110,8 +117,7 @@ def _explain(file: Workflow, active: Settings, *, as_json: bool) -> int:
 
 def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Settings) -> int:
     code = OK
-    progress = Progress(len(files), "compiling")
-    for done, file in enumerate(files, 1):
+    for file in tracked(files, "workflow"):
         output = _bytes(file, args, active)
         if output is None:
             code = FINDINGS
@@ -121,13 +127,11 @@ def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Setti
         if args.target == "engine":
             line["mode"] = args.mode
         out_json(line)
-        progress.step(done)
-    progress.close()
     return code
 
 
 def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
-    """The id of a workflow and the canonical bytes of the target, or None after reporting why there are none."""
+    """Return the id of a workflow and the canonical bytes of the target, or None after reporting why there are none."""
     owner = compiled_by_other(file.path, file.data)
     if owner is not None:
         if args.target != "ir":
@@ -159,7 +163,7 @@ def _compiled(file: Workflow, active: Settings) -> CompiledWorkflow | None:
 
 
 def _engine_bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
-    """The same for the engine's snapshot; a document that the engine rejects has none."""
+    """Return the id and the bytes of the engine's snapshot; a document that the engine rejects has none."""
     document = read_for_compiling(file.data)
     mode = HashMode(args.mode)
 

@@ -65,12 +65,13 @@ def write(shell: str, program: Program) -> int:
 
 
 def commands(program: Program = PROGRAM) -> tuple[Command, ...]:
-    """All commands of a program with their options and arguments."""
+    """Return all commands of a program with their options and arguments."""
     named = program.commands.items()
-    return tuple(_command(name, summary, _parser_of(program.package, name)) for name, summary in named)
+    return tuple(_command(name, summary, parser_of(program.package, name)) for name, summary in named)
 
 
-def _parser_of(package: str, name: str) -> Parser | None:
+def parser_of(package: str, name: str) -> Parser | None:
+    """Return the parser of a command, or None if it has no arguments."""
     factory = getattr(import_module(f"{package}.{name}"), "parser", None)
     return None if factory is None else factory()
 
@@ -117,7 +118,7 @@ complete -F FUNCTION PROGRAM"""
 
 
 def _function(program: str) -> str:
-    """The name of the function that completes a program."""
+    """Return the name of the function that completes a program."""
     return f"_{program.replace('-', '_')}"
 
 
@@ -265,5 +266,5 @@ def _fish_values(argument: Argument) -> str:
 
 
 def _quoted(text: str) -> str:
-    """One word of a shell. In single quotes, only the quote itself is special."""
+    """Return one word of a shell. In single quotes, only the quote itself is special."""
     return "'" + text.replace("'", "'\\''") + "'"

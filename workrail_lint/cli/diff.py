@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, out, out_json, printable, uses_colour
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
-from workrail_lint.cli.arguments import Workflow, configuration, is_workflow, refuse_others, settings, workflow_files
+from workrail_lint.cli.arguments import (
+    Workflow,
+    configuration,
+    is_workflow,
+    read_named,
+    refuse_others,
+    settings,
+    workflow_files,
+)
 from workrail_lint.cli.output import report_errors
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 from workrail_lint.cli.revision import Revision
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.project.config import Config
@@ -47,10 +53,10 @@ def main(arguments: list[str]) -> int:
         raise UsageError("name two workflows, or use --git REV PATH...")
     config = configuration(args, args.paths[-1])
     active = settings(args, config)
-    as_json = args.output_format == "json"
+    as_json = args.format == "json"
     if args.git is None:
         old, new = args.paths
-        return _compare_two(old, _read(old), new, _read(new), active, as_json=as_json)
+        return _compare_two(old, read_named(old), new, read_named(new), active, as_json=as_json)
     revision = Revision(args.git, config.root, args.paths[0])
     if len(args.paths) > 1 or os.path.isdir(args.paths[0]):
         return _compare_folders(args.paths, revision, config, active, as_json=as_json)
@@ -63,12 +69,7 @@ def parser() -> Parser:
         "paths", nargs="+", metavar="PATH", help="two workflows or IRs, OLD and NEW; with --git, files and folders"
     )
     result.add_argument("--git", metavar="REV", help="compare with this git revision")
-    result.add_argument(
-        "--output-format", choices=("text", "json"), default="text", help="format of the changes (default: text)"
-    )
-    result.add_argument(
-        "--json", action="store_const", const="json", dest="output_format", help="short for --output-format json"
-    )
+    add_text_or_json(result, "changes")
     add_inputs(result)
     return result
 
@@ -106,13 +107,14 @@ def _compare_two(
 
 def _compare_with_revision(path: str, revision: Revision, active: Settings, *, as_json: bool) -> int:
     """Compare one file. If the revision lacks it, find the workflow with the same id whose file is gone."""
-    data = _read(path)
-    before = None if revision.holds(path) else _former_path(data, revision)
+    data = read_named(path)
+    before = None if revision.holds(path) else former_path(data, revision)
     old = revision.read(before or path)
     return _compare_two(f"{revision.name}:{before or path}", old, path, data, active, as_json=as_json, before=before)
 
 
-def _former_path(data: bytes, revision: Revision) -> str | None:
+def former_path(data: bytes, revision: Revision) -> str | None:
+    """Return where a workflow was in a revision, if exactly one file that is gone had its id."""
     ident = workflow_id(data)
     if ident is None:
         return None
@@ -156,7 +158,7 @@ def _compare_folders(paths: list[str], revision: Revision, config: Config, activ
 
 
 def files_then(path: str, revision: Revision, config: Config) -> list[Workflow]:
-    """The workflows at or below a path in a revision."""
+    """Return the workflows at or below a path in a revision."""
     if not os.path.isdir(path):
         return [Workflow(os.path.normpath(path), revision.read(path))] if revision.holds(path) else []
     include, exclude = config.strings("include"), config.strings("exclude")
@@ -170,7 +172,7 @@ def files_then(path: str, revision: Revision, config: Config) -> list[Workflow]:
 
 
 def former_paths(then: dict[str, Workflow], now: dict[str, Workflow]) -> dict[str, str]:
-    """The former path of each file: the same one, or that of a missing file with the same workflow id."""
+    """Return the former path of each file: the same one, or that of a missing file with the same workflow id."""
     pairs = {path: path for path in now if path in then}
     gone: dict[str, list[str]] = {}
     for path in then.keys() - pairs.keys():
@@ -205,13 +207,6 @@ def _print_files(changes: list[_FileChange], revision: Revision) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- what is shared
-
-
-def _read(path: str) -> bytes:
-    read = read_file(path)
-    if isinstance(read, Err):
-        raise UsageError(printable(read.error.message))
-    return read.value
 
 
 def workflow_id(data: bytes) -> str | None:

@@ -9,10 +9,10 @@ from workrail_lint.base.files import output_root, read_file, remove_file
 from workrail_lint.base.result import Ok
 from workrail_lint.base.terminal import err, neutral, out, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
+from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.arguments import Workflow, configuration, report_no_workflow, settings, workflow_files
 from workrail_lint.cli.output import report_errors, write_output
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_paths
 from workrail_lint.systems.workrail.analysis.analysis import analyse
 from workrail_lint.systems.workrail.analysis.inputs import configured_inputs
 from workrail_lint.systems.workrail.check import check_document
@@ -32,8 +32,7 @@ def main(arguments: list[str]) -> int:
     active = settings(args, config)
     files = workflow_files(args.paths, config)
     if not files:
-        err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
-        return NOTHING
+        return report_no_workflow(args.paths)
     pages, failed = _pages(files, active, config.system_options())
     existing = _existing(args.out)
     foreign = [name for name, text in existing.items() if name in pages and not text.startswith(MARK)]
@@ -54,10 +53,8 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> Parser:
     result = Parser("docs", "Write one Markdown page for each workflow: purpose, inputs, steps, outputs, modes, graph.")
-    result.add_argument(
-        "paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows and folders of them (default: .)"
-    )
-    result.add_argument("--out", required=True, metavar="DIR", help="the folder of the pages")
+    add_paths(result)
+    result.add_argument("--output", "--out", dest="out", required=True, metavar="DIR", help="the folder of the pages")
     result.add_argument(
         "--check", action="store_true", help="write nothing; name pages that are not up to date and exit with 1"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import out, out_json
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import Parser, add_text_or_json
 from workrail_lint.systems.workrail.engines.changes import Changes, summary
 from workrail_lint.systems.workrail.engines.releases import BUILTINS, Target, named_release, read_table, target
 
@@ -15,12 +15,12 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     if args.action == "list":
-        _list(as_json=args.json, everything=args.all)
+        _list(as_json=args.format == "json", everything=args.all)
     elif args.action == "show":
-        _show(_named(args.version), as_json=args.json)
+        _show(_named(args.version), as_json=args.format == "json")
     else:
         changes = Changes(_named(args.before), _named(args.after))
-        if args.json:
+        if args.format == "json":
             out_json(changes.as_json(), indent=2)
         else:
             out(changes.as_text())
@@ -42,7 +42,7 @@ def parser() -> Parser:
     added["diff"].add_argument("before", metavar="A", help="the release to start from")
     added["diff"].add_argument("after", metavar="B", help="the release to compare with")
     for action in added.values():
-        action.add_argument("--json", action="store_true", help="print one JSON object")
+        add_text_or_json(action, "answer")
     return result
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from workrail_lint.base.files import output_root, read_file, sweep, write_atomically
 from workrail_lint.base.line_diff import unified_diff
+from workrail_lint.base.progress import tracked
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
@@ -42,7 +43,7 @@ def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) ->
     if write:
         for folder in {os.path.dirname(file.path) for file in discovery.files}:
             sweep(folder, output_root(folder))
-    for file in discovery.files:
+    for file in tracked(discovery.files, "file"):
         fixing.fix_alone(file)
     outcome = run(discovery, plan)
     for _ in range(_MAX_ROUNDS):
@@ -51,7 +52,7 @@ def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) ->
         outcome = run(discovery, plan)
     if not write:
         for path, change in fixing.changes.items():
-            _show(path, change)
+            out_diff(path, change.before, change.after)
     elif fixing.changes:
         resolved = sum(change.resolved for change in fixing.changes.values())
         err(f"workrail-lint: {counted(resolved, 'finding')} fixed in {counted(len(fixing.changes), 'file')}")
@@ -115,12 +116,12 @@ def diff_text(name: str, data: bytes, plan: Plan, *, unsafe: bool) -> bool:
     change = _fixed(Found(name, True), data, plan, unsafe=unsafe)
     if change is None or change.before == change.after:
         return False
-    _show(name, change)
+    out_diff(name, change.before, change.after)
     return True
 
 
 def _fixed(file: Found, data: bytes, plan: Plan, *, unsafe: bool, alone: bool = True) -> _Change | None:
-    """A document before and after; None for unknown documents, or bytes that are not UTF-8.
+    """Return a document before and after; None for unknown documents, or bytes that are not UTF-8.
 
     Unless it is checked `alone`, it keeps its id for now: only all files together show which ids are free.
     """
@@ -171,14 +172,15 @@ _NO_END = "\n\\ No newline at end of file"
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text; CR LF and LF are different line ends."""
+    """Return the lines of a text; CR LF and LF are different line ends."""
     *lines, last = text.split("\n")
     return [*lines, last + _NO_END] if last else lines
 
 
-def _show(path: str, change: _Change) -> None:
+def out_diff(path: str, before: str, after: str) -> None:
+    """Print how a file would change, as a unified diff, coloured on a terminal."""
     style = Style(uses_colour())
-    for line in unified_diff(_lines(change.before), _lines(change.after), path):
+    for line in unified_diff(_lines(before), _lines(after), path):
         colour = {"+": ("green",), "-": ("red",), "@": ("cyan",)}.get(line[:1], ())
         out(style(printable(line.removesuffix(_NO_END)), *colour))
         if line.endswith(_NO_END):

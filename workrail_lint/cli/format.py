@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import os
-
+from workrail_lint.base.progress import tracked
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK
-from workrail_lint.cli.arguments import configuration, workflow_files
+from workrail_lint.cli import FINDINGS, OK
+from workrail_lint.cli.arguments import configuration, report_no_workflow, workflow_files
+from workrail_lint.cli.fix import out_diff
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_paths
 from workrail_lint.documents.json_format import restyled
 from workrail_lint.systems.schemas import schema_walk
 
@@ -19,15 +18,13 @@ def main(arguments: list[str]) -> int:
     args = parser().parsed(arguments)
     if args is None:
         return OK
-    paths = args.paths or [os.curdir]
-    config = configuration(args, paths[0])
-    files = workflow_files(paths, config)
+    config = configuration(args, args.paths[0])
+    files = workflow_files(args.paths, config)
     if not files:
-        err(f"workrail-lint: no workflow found in {', '.join(map(printable, paths))}")
-        return NOTHING
+        return report_no_workflow(args.paths)
     walk = schema_walk("workflow") if args.sort else None
     changed = broken = 0
-    for file in files:
+    for file in tracked(files, "workflow"):
         text = file.data.decode("utf-8", "replace")
         formatted = restyled(text, walk) if "�" not in text or text.encode() == file.data else None
         if formatted is None:
@@ -38,10 +35,7 @@ def main(arguments: list[str]) -> int:
             continue
         changed += 1
         if args.diff:
-            for line in difflib.unified_diff(
-                text.splitlines(), formatted.splitlines(), file.path, file.path, lineterm="", n=2
-            ):
-                out(printable(line))
+            out_diff(file.path, text, formatted)
         elif args.check:
             out(printable(file.path))
         else:
@@ -58,7 +52,7 @@ def parser() -> Parser:
         "format",
         "Format workflow files: two spaces for each level; members keep their order, and every value its spelling.",
     )
-    result.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
+    add_paths(result)
     result.add_alternatives(
         {
             "--check": "write nothing; list files that differ and exit with 1",

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.base.terminal import Style, out, out_bytes, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser, Suggesting
@@ -38,8 +38,7 @@ def main(arguments: list[str]) -> int:
             out(f"  {name.ljust(width)}  {question}")
         out("\nStart with the tutorial. Models that write workflows read workrail-lint guide llms.")
     elif args.topic not in topics and args.topic != _DENSE:
-        suggestion = nearest(args.topic, [*topics, _DENSE])
-        hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+        hint = did_you_mean(nearest(args.topic, [*topics, _DENSE]))
         raise UsageError(f"unknown topic '{printable(args.topic)}'{hint} (run workrail-lint guide for a list)")
     else:
         page = _page(f"{_DENSE}.txt" if args.topic == _DENSE else f"{args.topic}.md")
@@ -72,7 +71,7 @@ def _page(name: str) -> str:
 
 
 def _topics() -> dict[str, str]:
-    """The topics in reading order, each with the question that it answers: the table of the first page."""
+    """Return the topics in reading order, each with the question that it answers: the table of the first page."""
     return dict(_TOPIC_ROW.findall(_page(_INDEX)))
 
 
@@ -84,7 +83,7 @@ def _example(asked: str, topics: dict[str, str]) -> str:
 
 
 def _rendered(page: str, style: Style) -> Iterator[str]:
-    """The page for a reader at a terminal: marks become styles, and links their text."""
+    """Yield the page for a reader at a terminal: marks become styles, and links their text."""
     is_code = False
     for line in page.splitlines():
         if line.startswith("```"):

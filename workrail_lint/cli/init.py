@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 
 from workrail_lint.base.files import output_root, read_file, write_atomically
 from workrail_lint.base.processes import Limits, environment, python, run
@@ -18,6 +21,7 @@ from workrail_lint.project.config import OWN_FILE, SHARED_FILE, config_file
 from workrail_lint.systems.workrail import scaffold
 from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
+_ORIGIN = re.compile(r"https://[\w.-]+(:\d+)?(/[\w.~-]+)+@[0-9a-f]{40,64}", re.ASCII)
 _KEPT = "it was there before"
 _LIMITS = Limits(seconds=300)
 _LINE_FILES = (".gitignore", ".gitattributes")  # any project has these, and a few lines are all we need in them
@@ -39,7 +43,7 @@ def main(arguments: list[str]) -> int:
         # Our own file would hide the settings in the project's pyproject.toml.
         files = [file._replace(path=SHARED_FILE) if file.path == OWN_FILE else file for file in files]
     if args.ci != "none":
-        files.append(scaffold.ci_file(args.ci))
+        files.append(scaffold.ci_file(args.ci, _origin()))
     files += scaffold.editor_files(_catalog(args.directory))
     created = _created(args.directory, files)
     # Only the new workflow is pinned; existing ones are up to their authors.
@@ -88,11 +92,23 @@ def parser() -> Parser:
 
 
 def _catalog(directory: str) -> Catalog:
-    """The builtins that the schemas suggest: those of the project, if it has a configuration already."""
+    """Return the builtins that the schemas suggest: those of the project, if it has a configuration already."""
     unset = argparse.Namespace(
         catalog=None, routines=None, bindings=None, bindings_dir=None, engine_version=None, config=None, isolated=False
     )
     return settings(unset, configuration(unset, directory)).catalog
+
+
+def _origin() -> str | None:
+    """Return the public address that this program was installed from, with its commit, if its installer noted one."""
+    try:
+        noted = json.loads(distribution("workrail-lint").read_text("direct_url.json") or "{}")  # PEP 610
+        address, commit = noted["url"], noted["vcs_info"]["commit_id"]
+    except (PackageNotFoundError, ValueError, LookupError, TypeError):
+        return None
+    # A folder of this machine, or an address with a password, is of no use to a CI service.
+    origin = f"{address}@{commit}"
+    return origin if _ORIGIN.fullmatch(origin) else None
 
 
 def _golden_written(directory: str, scenario: str) -> bool:

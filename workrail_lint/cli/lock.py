@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from workrail_lint.base.canonical import CanonicalError
-from workrail_lint.base.files import output_root, read_file, sweep
+from workrail_lint.base.files import output_root, sweep
+from workrail_lint.base.progress import tracked
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import Progress, Style, err, out, printable, uses_colour
+from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import configuration, found_files, read_workflows, settings
+from workrail_lint.cli.arguments import configuration, found_files, read_named, read_workflows, settings
 from workrail_lint.cli.output import report_errors, write_output
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_paths
 from workrail_lint.findings import Finding
 from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.config import Config
@@ -68,9 +69,7 @@ def parser() -> Parser:
         },
         required=True,
     )
-    result.add_argument(
-        "paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)"
-    )
+    add_paths(result)
     result.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
     add_inputs(result)
     return result
@@ -122,8 +121,7 @@ def _baseline(config: Config) -> Baseline | None:
 
 def _compile(files: list[Found], active: Settings, root: str, baseline: Baseline | None) -> _Made:
     result = _Made({}, set(), set(), {})
-    progress = Progress(len(files), "compiling")
-    for done, file in enumerate(read_workflows(files), 1):
+    for file in read_workflows(tracked(files, "file")):
         key = _key(file.path, root)
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
         if checked.compiled is None:
@@ -139,8 +137,6 @@ def _compile(files: list[Found], active: Settings, root: str, baseline: Baseline
                 result.rejected[key] = _rejection(checked.compiled.engine_errors)
         else:
             result.failed.add(key)
-        progress.step(done)
-    progress.close()
     if result.accepted:
         number = counted(len(result.accepted), "workflow")
         err(f"workrail-lint: skipped {number} with compile errors that are in the baseline")
@@ -168,17 +164,19 @@ def _existing(path: str, *, must_exist: bool) -> Lockfile | None:
             advice = f"found {printable(above)}: run this command there, or use --file" if above else _CREATE
             raise UsageError(f"{printable(path)} does not exist; {advice}")
         return None
-    read = read_file(path)
-    if isinstance(read, Err):
-        raise UsageError(printable(read.error.message))
-    parsed = parse_lockfile(read.value)
+    return read_lockfile(path)
+
+
+def read_lockfile(path: str) -> Lockfile:
+    """Return the lockfile at a path; one that can't be used is a usage error."""
+    parsed = parse_lockfile(read_named(path))
     if isinstance(parsed, Err):
         raise UsageError(f"{printable(path)} can't be used: {parsed.error}")
     return parsed.value
 
 
 def _above(path: str) -> str | None:
-    """The nearest lockfile in a parent folder, most likely the one that is meant."""
+    """Return the nearest lockfile in a parent folder, most likely the one that is meant."""
     folder, name = os.path.split(os.path.abspath(path))
     while folder != (parent := os.path.dirname(folder)):
         folder = parent
@@ -224,7 +222,7 @@ def _update(path: str, active: Settings, build: _Made, scope: _Scope, semver: st
 
 
 def _failed(build: _Made, what: str) -> int:
-    """The exit code. Workflows that can't be compiled were reported one by one and are counted here."""
+    """Return the exit code. Workflows that can't be compiled were reported one by one and are counted here."""
     if build.failed:
         err(f"workrail-lint: {counted(len(build.failed), 'workflow')} can't be compiled and {_be(build.failed)} {what}")
     return FINDINGS if build.failed else OK
@@ -269,13 +267,15 @@ def _check(path: str, lock: Lockfile, active: Settings, build: _Made, scope: _Sc
     for difference in changes:
         for line in _described(difference, style):
             out(line)
+    has_changed = bool(changes) or lock.catalog != now or pinned_for != engine
+    if not has_changed and (asked or not build.failed):
+        out(f"{path}: {counted(len(asked), 'workflow')} unchanged")
     code = _failed(build, "not verified")
-    if changes or lock.catalog != now or pinned_for != engine:
+    if has_changed:
         if _low_versions(lock, build, semver) and semver == "error":
             err("workrail-lint: raise these versions first, with workrail-lint semver --fix")
         err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
-    out(f"{path}: {counted(len(asked), 'workflow')} unchanged")
     return code
 
 

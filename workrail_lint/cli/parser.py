@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
+from workrail_lint.base.terminal import err
 from workrail_lint.cli import UsageError
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Help with a fixed width, because looking up the width of the terminal loads extra modules."""
+    """Return help with a fixed width, because looking up the width of the terminal loads extra modules."""
     return argparse.HelpFormatter(prog, width=100)
 
 
@@ -24,14 +26,17 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, command: str, description: str, program: str = "workrail-lint") -> None:
         self.arguments: list[argparse.Action] = []
+        self.former: dict[str, str] = {}  # names that options had before, and what they are called now
         self.actions: dict[str, tuple[str, Parser]] = {}  # summary and parser of each action of a command
         super().__init__(
             prog=f"{program} {command}", description=description, allow_abbrev=False, formatter_class=_formatter
         )
 
-    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+    def add_argument(self, *names: str, former: tuple[str, ...] = (), **options: Any) -> argparse.Action:
+        """Add an argument; `former` are names it had before, valid with a remark until the next major version."""
         action = super().add_argument(*names, **options)
         self.arguments.append(action)
+        self.former |= dict.fromkeys(former, names[0])
         return action
 
     def add_alternatives(self, options: Mapping[str, str], *, required: bool = False) -> None:
@@ -52,7 +57,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (run {self.prog} --help for details)")
 
     def parsed(self, arguments: list[str]) -> argparse.Namespace | None:
-        """The arguments, or None if `--help` was given and printed."""
+        """Return the arguments, or None if `--help` was given and printed."""
         try:
             return self.parse_args(arguments)
         except SystemExit:
@@ -60,9 +65,20 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """The arguments of a command, or of an action of it; both come this way."""
+        args = self._renamed(args)
         if not self.actions:
             self._refuse_dashes(args)
         return super().parse_known_args(args, namespace)
+
+    def _renamed(self, arguments: list[str]) -> list[str]:
+        """Return the arguments with the names of today, and say which options were called otherwise."""
+        before = list(itertools.takewhile(lambda each: each != "--", arguments))
+        for at, argument in enumerate(before):
+            name, equals, value = argument.partition("=")
+            if name in self.former:
+                err(f"{self.prog}: {name} is called {self.former[name]} now")
+                before[at] = f"{self.former[name]}{equals}{value}"
+        return [*before, *arguments[len(before) :]]
 
     def _refuse_dashes(self, arguments: list[str]) -> None:
         """Raise where a path begins with a dash: argparse would call it missing, or take a name with a space."""
@@ -97,8 +113,27 @@ class Suggesting(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    """Add the workflows that a command works on: those of the current folder, if none are named."""
+    help = "workflows and folders of them (default: .)"
+    parser.add_argument("paths", nargs="*", default=[os.curdir], metavar="PATH", help=help)
+
+
+def add_text_or_json(parser: Parser, what: str) -> None:
+    """Add `--format` and its short form `--json`."""
+    add_format(parser, ("text", "json"), f"format of the {what}")
+
+
+def add_format(parser: Parser, formats: Iterable[str], help: str) -> None:
+    """Add `--format`, with text as the default, and its short form `--json`."""
+    parser.add_argument(
+        "--format", choices=tuple(formats), default="text", help=f"{help} (default: text)", former=("--output-format",)
+    )
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="short for --format json")
+
+
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """The options for what a workflow is compiled with."""
+    """Add the options for what a workflow is compiled with."""
     parser.add_argument("--catalog", metavar="FILE", help="use this catalog instead of the shipped one")
     parser.add_argument("--routines", metavar="DIR", help="add the routines in this folder to the catalog")
     parser.add_argument(
@@ -112,3 +147,12 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", metavar="FILE", help="use this configuration file instead of searching for one")
     parser.add_argument("--isolated", action="store_true", help="ignore all configuration files")
+
+
+def given_inputs(args: argparse.Namespace) -> list[str]:
+    """Return the options of `add_inputs` in `args` as they would be written for another command."""
+    given = ["--isolated"] if args.isolated else []
+    for option in ("config", "catalog", "routines", "bindings", "bindings_dir", "engine_version"):
+        value = getattr(args, option)
+        given += [] if value is None else [f"--{option.replace('_', '-')}", value]
+    return given

@@ -12,8 +12,7 @@ from workrail_lint.findings import Confidence, Severity
 from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.report import FORMATS, render, render_statistics
-from workrail_lint.report.data import ReportData
-from workrail_lint.report.source_texts import Sources
+from workrail_lint.report.data import ReportData, Sources
 from workrail_lint.report.text import terminal_of
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
@@ -21,19 +20,19 @@ from workrail_lint.rules.table import RuleInfo
 
 def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> None:
     data = report_data(args, outcome, checked)
-    text = (render_statistics if args.statistics else render)(args.output_format, data)
-    if not args.statistics and not FORMATS[args.output_format].counts_hidden and data.hidden:
+    text = (render_statistics if args.statistics else render)(args.format, data)
+    if not args.statistics and not FORMATS[args.format].counts_hidden and data.hidden:
         err(f"workrail-lint: {data.hidden}")
-    is_github = args.output_format == "github"
-    if args.output_file is None:
+    is_github = args.format == "github"
+    if args.output is None:
         out(text, end="", commands=is_github)
         return
 
-    write_output(args.output_file, neutral(text, commands=is_github).encode())
+    write_output(args.output, neutral(text, commands=is_github).encode())
 
 
 def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> ReportData:
-    terminal = terminal_of(None if args.output_file is not None else sys.stdout)
+    terminal = terminal_of(None if args.output is not None else sys.stdout)
     sources = _sources(args)
     known = [each.plan.selection.known for each in checked]
     return ReportData(
@@ -52,16 +51,21 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
         width=terminal.width,
         least=least_severity(args),
         confidence=Confidence(args.confidence),
+        docs_url=next((each.docs_url for each in checked if each.docs_url), ""),
+        shows_fixes=args.show_fixes,
     )
 
 
 def least_severity(args: argparse.Namespace) -> Severity:
-    """The least severity that is shown: with `--select`, all."""
+    """Return the least severity that is shown: with `--select`, all."""
     return Severity(args.severity or ("info" if args.select else "warning"))
 
 
 def _sources(args: argparse.Namespace) -> Sources:
-    """The sources of the findings. A document on stdin has a file name, but the file on disk may differ from it."""
+    """Return the sources of the findings.
+
+    A document on stdin has a file name, but the file on disk may differ from it.
+    """
     if args.paths != ["-"]:
         return Sources()
     data: bytes = getattr(args, "stdin_data", b"")
@@ -69,7 +73,7 @@ def _sources(args: argparse.Namespace) -> Sources:
 
 
 def _rules(outcome: Outcome, known: list[KnownRules]) -> dict[str, RuleInfo]:
-    """The rules that occur, by name."""
+    """Return the rules that occur, by name."""
     findings = [*outcome.findings, *outcome.accepted, *(finding for finding, _ in outcome.suppressed)]
     pairs = {(finding.code, finding.name) for finding in findings}
     matching = (rule for pair in sorted(pairs) for rules in known if (rule := rules.get(*pair)) is not None)

@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from workrail_lint.base.files import MAX_FILE_BYTES
 from workrail_lint.base.git import Blob, Repository, executable, find_repository
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import UsageError
+
+
+def earlier_versions(root: str, path: str, most: int) -> Iterator[tuple[str, int, bytes]]:
+    """Yield a file as the last commits left it, the newest first: the commit, its time, the content.
+
+    Nothing is yielded where git or a repository is missing.
+    """
+    repository = None if executable() is None else find_repository(root, path)
+    if repository is None:
+        return
+    name = _name_in(repository, path)
+    for commit, seconds in repository.commits(name, most):
+        data = repository.read_at(commit, name)
+        if data is not None:
+            yield commit, seconds, data
+
+
+def _name_in(repository: Repository, path: str) -> str:
+    """Return a path as a repository names it. Links to folders on the way are followed, a link itself is not."""
+    folder, name = os.path.split(os.path.abspath(path))
+    whole = os.path.join(os.path.realpath(folder), name)
+    return os.path.relpath(whole, repository.folder).replace(os.sep, "/")
 
 
 class Revision:
@@ -32,7 +54,7 @@ class Revision:
         self._files = files
 
     def read(self, path: str) -> bytes:
-        """A file as it was, whose folder need not be there any more; one that was not there is a usage error."""
+        """Return a file as it was, whose folder need not be there any more; one that was not there is a usage error."""
         blob = self._blob(path)
         if blob is None:
             raise UsageError(f"git: path {printable(path)} does not exist in {printable(self.name)}")
@@ -44,7 +66,7 @@ class Revision:
         return data
 
     def files(self, folder: str) -> list[str]:
-        """The files below a folder as it was, seen from where the folder is seen from."""
+        """Return the files below a folder as it was, seen from where the folder is seen from."""
         top = self._inside(os.path.join(folder, "x"))[:-1]
         names = [name[len(top) :] for name in self._files if name.startswith(top)]
         return [os.path.normpath(os.path.join(folder, name)) for name in names]
@@ -53,13 +75,13 @@ class Revision:
         return self._blob(path) is not None
 
     def gone(self) -> list[str]:
-        """The JSON files of the whole repository that are there no more, seen from the current folder."""
+        """Return the JSON files of the whole repository that are there no more, seen from the current folder."""
         top = self._repository.folder
         paths = [os.path.join(top, name) for name in self._files if name.endswith(".json")]
         return [os.path.relpath(path) for path in paths if not os.path.lexists(path)]
 
     def last_changes(self, paths: Sequence[str]) -> dict[str, int]:
-        """When files that are there now were last committed, in seconds since 1970."""
+        """Return when files that are there now were last committed, in seconds since 1970."""
         inside = {self._inside(path): path for path in paths}
         changes = self._repository.last_changes(inside)
         if self._repository.stopped:
@@ -73,7 +95,4 @@ class Revision:
         return self._files.get(self._inside(path))
 
     def _inside(self, path: str) -> str:
-        """A path as the repository names it. Links to folders on the way are followed, a link itself is not."""
-        folder, name = os.path.split(os.path.abspath(path))
-        whole = os.path.join(os.path.realpath(folder), name)
-        return os.path.relpath(whole, self._repository.folder).replace(os.sep, "/")
+        return _name_in(self._repository, path)

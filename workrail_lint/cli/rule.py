@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from workrail_lint.base.files import write_atomically
+from workrail_lint.base.processes import open_in_browser
 from workrail_lint.base.result import Ok
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.base.terminal import Style, err, json_text, out, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import Parser, add_format
 from workrail_lint.findings import Severity
 from workrail_lint.project.config import find_config
 from workrail_lint.project.plugins import load_plugins
 from workrail_lint.project.selection import KnownRules
-from workrail_lint.report.rule_docs import OFF, family_order, fix_line, index, origin_line, page, shown_lines
+from workrail_lint.report.data import rule_address
+from workrail_lint.report.rule_docs import OFF, family_order, fix_line, index, origin_line, page, rule_html, shown_lines
+from workrail_lint.report.text import file_address
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
-from workrail_lint.rules.retired import retired_rule
-from workrail_lint.rules.table import RuleInfo
+from workrail_lint.rules.table import RuleInfo, retired_rule
 from workrail_lint.systems.builtin import known_systems
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDTH = 100
 
 
-def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
+def main(arguments: list[str], name: str = "rule") -> int:
+    args = parser(name).parsed(arguments)
     if args is None:
         return OK
 
@@ -39,7 +43,7 @@ def main(arguments: list[str]) -> int:
     if args.code is None or args.code.upper() in {*families, *(rule.family for rule in known)}:
         family = None if args.code is None else args.code.upper()
         chosen = [rule for rule in known if family in (None, rule.family)]
-        match args.output_format:
+        match args.format:
             case "json":
                 out(_json({"version": 1, "rules": [rule_object(rule, families) for rule in chosen]}))
             case "markdown":
@@ -48,7 +52,9 @@ def main(arguments: list[str]) -> int:
                 out(_table(chosen, families, style))
         return OK
     rule = _named(args.code, known)
-    match args.output_format:
+    if args.open:
+        return _open_page(rule, rules)
+    match args.format:
         case "json":
             out(_json(rule_object(rule, families)))
         case "markdown":
@@ -58,22 +64,41 @@ def main(arguments: list[str]) -> int:
     return OK
 
 
-def parser() -> Parser:
-    result = Parser("rule", "Explain a rule, or list all rules.")
+def parser(name: str = "rule") -> Parser:
+    result = Parser(name, "Explain a rule, or list all rules.")
     result.add_argument(
         "code",
         nargs="?",
         metavar="CODE",
         help="the code or name of a rule, or the two letters of a family (default: list all rules)",
     )
-    result.add_argument(
-        "--output-format", choices=("text", "json", "markdown"), default="text", help="output format (default: text)"
-    )
+    result.add_argument("--open", action="store_true", help="open the page of the rule in your browser")
+    add_format(result, ("text", "json", "markdown"), "format of the answer")
     return result
 
 
+def _open_page(rule: RuleInfo, rules: KnownRules) -> int:
+    """Open the page of a rule: on the project's site, else as a file."""
+    config = find_config(os.curdir)
+    docs_url = config.value.text("docs-url") if isinstance(config, Ok) else None
+    address = rule_address(docs_url or "", rule)
+    if address is None:
+        html = rule_html(rules.rule(rule)).encode()
+        try:
+            folder = tempfile.mkdtemp(prefix="workrail-lint-")
+            page_file = os.path.join(folder, f"{rule.code}.html")
+            write_atomically(page_file, html, folder, durable=False)
+        except OSError as problem:
+            raise UsageError(f"the page of the rule can't be written ({problem.strerror})") from None
+        address = file_address(page_file)
+    out(address)
+    if not open_in_browser(address):
+        raise UsageError("no browser was found; open the address above")
+    return OK
+
+
 def _known_rules() -> KnownRules:
-    """Our rules, and those of the plugins in the configuration of this folder."""
+    """Return our rules, and those of the plugins in the configuration of this folder."""
     ours = KnownRules(known_systems())
     config = find_config(os.curdir)
     names = config.value.strings("plugins") if isinstance(config, Ok) else []
@@ -97,13 +122,12 @@ def _named(asked: str, known: tuple[RuleInfo, ...]) -> RuleInfo:
         if asked.upper() == rule.code or asked.lower() == rule.name:
             return rule
     names = [rule.name for rule in known] + [rule.code for rule in known]
-    suggestion = nearest(asked.lower(), names) or nearest(asked.upper(), names)
-    hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+    hint = did_you_mean(nearest(asked.lower(), names) or nearest(asked.upper(), names))
     raise UsageError(f"unknown rule '{printable(asked)}'{hint} (run workrail-lint rule for a list)")
 
 
 def rule_object(rule: RuleInfo, families: Mapping[str, str]) -> dict[str, Any]:
-    """A rule as JSON, for other programs."""
+    """Return a rule as JSON, for other programs."""
     return {
         "code": rule.code,
         "name": rule.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workrail_lint.base.files import read_shipped
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.suggest import did_you_mean, nearest
 from workrail_lint.base.terminal import out, out_bytes
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings
@@ -26,8 +26,7 @@ def main(arguments: list[str]) -> int:
             out(kind)
         return OK
     if asked not in known:
-        suggestion = nearest(args.kind, known)
-        hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+        hint = did_you_mean(nearest(args.kind, known))
         raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
 
     if asked not in KINDS:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, out_json, printable, uses_colour
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
-from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
+from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
+from workrail_lint.cli.arguments import Workflow, configuration, report_no_workflow, settings, workflow_files
 from workrail_lint.cli.diff import files_then, former_paths, read_outline, workflow_id
+from workrail_lint.cli.lock import read_lockfile
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_paths, add_text_or_json
 from workrail_lint.cli.revision import Revision
 from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.documents.json_reader import read_json
@@ -21,7 +20,6 @@ from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Fix, Safety
 from workrail_lint.project.config import Config
 from workrail_lint.systems.workrail.diff import Outline, digested, outline_from_json
-from workrail_lint.systems.workrail.lockfile import parse_lockfile
 from workrail_lint.systems.workrail.semver import Judgement, Part, damaged_facet, judge_change
 from workrail_lint.systems.workrail.settings import Settings
 
@@ -45,8 +43,7 @@ def main(arguments: list[str]) -> int:
     active = settings(args, config)
     files = workflow_files(args.paths, config)
     if not files:
-        err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
-        return NOTHING
+        return report_no_workflow(args.paths)
     if os.path.isfile(args.base):
         results = _since_lockfile(args.base, files, active)
     else:
@@ -54,7 +51,7 @@ def main(arguments: list[str]) -> int:
     low = [result for result in results if result.judgement is not None and not result.judgement.ok]
     if args.fix:
         _write_versions(low)
-    elif args.output_format == "json":
+    elif args.format == "json":
         out_json({"workflows": [each.judgement.as_json() for each in results if each.judgement is not None]})
     else:
         _print(low if args.check else results, len(low))
@@ -65,9 +62,7 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> Parser:
     result = Parser("semver", "Say which part of a workflow's version must rise for what changed, and why.")
-    result.add_argument(
-        "paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows and folders of them (default: .)"
-    )
+    add_paths(result)
     result.add_argument(
         "--base",
         metavar="REV",
@@ -80,12 +75,7 @@ def parser() -> Parser:
             "--fix": "write the least version that says what changed",
         }
     )
-    result.add_argument(
-        "--output-format", choices=("text", "json"), default="text", help="format of the answer (default: text)"
-    )
-    result.add_argument(
-        "--json", action="store_const", const="json", dest="output_format", help="short for --output-format json"
-    )
+    add_text_or_json(result, "answer")
     add_inputs(result)
     return result
 
@@ -120,19 +110,14 @@ def _keep_id(outline: Outline, file: Workflow) -> None:
 
 
 def _since_lockfile(path: str, files: list[Workflow], active: Settings) -> list[_Result]:
-    read = read_file(path)
-    if isinstance(read, Err):
-        raise UsageError(printable(read.error.message))
-    parsed = parse_lockfile(read.value)
-    if isinstance(parsed, Err):
-        raise UsageError(f"{printable(path)} can't be used: {parsed.error}")
+    lock = read_lockfile(path)
     root = os.path.dirname(os.path.abspath(path))
     results = []
     for file in files:
         new = read_outline(file.path, file.data, active)
         if new is None:
             continue
-        entry = parsed.value.workflows.get(os.path.relpath(file.path, root).replace(os.sep, "/"))
+        entry = lock.workflows.get(os.path.relpath(file.path, root).replace(os.sep, "/"))
         if entry is None:
             results.append(_Result(file, None, f"not in {path}"))
             continue

@@ -14,7 +14,7 @@ from workrail_lint.cli import FINDINGS, INTERRUPTED, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.check import found_projects, make_project_plan
 from workrail_lint.cli.check import parser as check_parser
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, given_inputs
 from workrail_lint.project.config import Config, nearest_file, unconfigured
 from workrail_lint.project.discovery import Discovery
 from workrail_lint.server.projects import Project, is_document
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
         server.start_io(stdin=cast(BinaryIO, messages), stdout=stdout)
     if messages.problem is not None:
-        raise UsageError(f"{messages.problem}; the messages of the client can't be told apart any more")
+        raise UsageError(f"{messages.problem}; the client's messages can no longer be separated")
     return OK if server.ends_as_agreed else FINDINGS
 
 
@@ -59,7 +59,7 @@ def parser() -> Parser:
 
 
 def open_project(args: argparse.Namespace, path: str) -> Project:
-    """The project of a path, as `check` sees it; without its configuration where that can't be used."""
+    """Return the project of a path, as `check` sees it; without its configuration where that can't be used."""
     folder = os.path.dirname(path) or os.curdir
     folder = folder if os.path.isdir(folder) else os.curdir
     try:
@@ -73,7 +73,7 @@ def open_project(args: argparse.Namespace, path: str) -> Project:
 def _project(args: argparse.Namespace, config: Config, problem: str | None = None) -> Project:
     root = os.path.relpath(config.root)
     top = config.root if root.startswith(os.pardir) else root
-    chosen = check_parser().parse_args([*_passed(args), "--", top])
+    chosen = check_parser().parse_args([*given_inputs(args), "--", top])
     plan = make_project_plan(chosen, config, complete=False, has=lambda path: is_document(config, path))
     plan.settings.options["fingerprints"] = True  # accepting a finding needs its fingerprint
 
@@ -84,12 +84,3 @@ def _project(args: argparse.Namespace, config: Config, problem: str | None = Non
     # A lone file in a folder that nothing calls a project: its neighbours are none of our business.
     is_project = config.path is not None or root == os.curdir
     return Project(config, plan, settings(args, config), files if is_project and problem is None else None, problem)
-
-
-def _passed(args: argparse.Namespace) -> list[str]:
-    """The options of this command as options of `check`."""
-    given = ["--isolated"] if args.isolated else []
-    for option in ("config", "catalog", "routines", "bindings", "bindings_dir", "engine_version"):
-        value = getattr(args, option)
-        given += [] if value is None else [f"--{option.replace('_', '-')}", value]
-    return given

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from workrail_lint.base.terminal import Style, err, one_line, shown_path, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import UsageError
-from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.cli.report import least_severity
+from workrail_lint.findings import Finding, Phase
 from workrail_lint.project.discovery import discover
 
 _INTERVAL_SECONDS = 0.5
@@ -34,8 +36,8 @@ class Difference(NamedTuple):
 class Changes:
     """The findings of the last check, to compare the next ones with."""
 
-    def __init__(self, least: Severity) -> None:
-        self._least = least
+    def __init__(self, args: Namespace) -> None:
+        self._least = least_severity(args)
         self._before: list[Finding] | None = None
 
     def report(self, findings: list[Finding]) -> None:
@@ -63,7 +65,7 @@ def difference(before: list[Finding], now: list[Finding]) -> Difference:
 def _matched(
     before: list[Finding], now: list[Finding], key: Callable[[Finding], tuple[str, ...]]
 ) -> tuple[list[Finding], list[Finding], list[Finding]]:
-    """Those of now without and with one of before, and those of before that are left."""
+    """Return the new findings of now, those that are the same as before, and the earlier ones that are left."""
     left: dict[tuple[str, ...], list[Finding]] = {}
     for finding in before:
         left.setdefault(key(finding), []).append(finding)
@@ -107,7 +109,7 @@ def watch(paths: list[str], check: Callable[[], int], extra_files: Callable[[], 
     """
     before: dict[str, tuple[int, int]] | None = None
     while True:
-        now = _state([*(paths or [os.curdir]), *extra_files()])
+        now = states([*(paths or [os.curdir]), *extra_files()])
         if now != before:
             before = now
             if sys.stdout.isatty():
@@ -121,10 +123,10 @@ def watch(paths: list[str], check: Callable[[], int], extra_files: Callable[[], 
         time.sleep(_INTERVAL_SECONDS)
 
 
-def _state(paths: list[str]) -> dict[str, tuple[int, int]]:
-    """The size and modification time of every watched file."""
+def states(paths: list[str], also: tuple[str, ...] = ()) -> dict[str, tuple[int, int]]:
+    """Return the size and modification time of every watched file, and of those with endings given besides."""
     state: dict[str, tuple[int, int]] = {}
-    discovery = discover(paths, suffixes=(".json", ".toml", ".yaml", ".md", ".jsonl"))
+    discovery = discover(paths, suffixes=(".json", ".toml", ".yaml", ".md", ".jsonl", *also))
     for file in discovery.files:
         try:
             stat = os.stat(file.path)

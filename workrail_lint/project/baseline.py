@@ -19,7 +19,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.pointer import relative_to
 from workrail_lint.findings import Finding
-from workrail_lint.rules.retired import former_names, retired_rule
+from workrail_lint.rules.table import former_names, retired_rule
 
 VERSION = 1
 
@@ -43,7 +43,7 @@ class Baseline:
         self._has_retired = has_retired  # it accepts findings of rules that were merged into others since
 
     def split(self, findings: list[Finding]) -> tuple[list[Finding], list[Finding]]:
-        """The new findings, and the accepted ones (marked, for formats that show them)."""
+        """Return the new findings, and the accepted ones (marked, for formats that show them)."""
         left = Counter(self.entries)
         new: list[Finding] = []
         accepted: list[Finding] = []
@@ -65,7 +65,7 @@ class Baseline:
 
 
 def baseline_text(findings: list[Finding], root: str = os.curdir) -> str:
-    """The content of a baseline file, in a stable order, readable in a review."""
+    """Return the content of a baseline file, in a stable order, readable in a review."""
     entries: list[dict[str, Any]] = [
         {
             "fingerprint": fingerprint(finding, root),
@@ -80,7 +80,7 @@ def baseline_text(findings: list[Finding], root: str = os.curdir) -> str:
 
 
 def merged_baseline(text: str, added: str) -> str | None:
-    """The content of a baseline file with the entries of another; None if it can't be used as one."""
+    """Return the content of a baseline file with the entries of another; None if it can't be used as one."""
     entries: list[dict[str, Any]] = json.loads(added)["entries"]
     if text:
         if isinstance(parse_baseline(text.encode()), Err):

@@ -2,7 +2,7 @@
 
 One file for each project and way of looking (version, rules, catalog, configuration), replaced in one step, in the
 user's own cache folder. Each is signed with a key that only the user can read, so what it holds was written by this
-program: a file that is missing, damaged or from somebody else is not used, and deleting it is always safe.
+program: a file that is missing, damaged or from another user is not used, and deleting it is always safe.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.files import PRIVATE, make_private_folder, read_bytes, remove_file, state_of, write_atomically
 from workrail_lint.documents.scanner import loads
 from workrail_lint.findings import Confidence, Finding, Fix, Phase, Position, Safety, Severity, Span
-from workrail_lint.systems.results import FileResult
+from workrail_lint.systems.base import FileResult
 
 if TYPE_CHECKING:
     from workrail_lint.documents.operations import Operation
@@ -37,7 +37,7 @@ def content_key(data: bytes) -> str:
 
 
 def user_folder() -> str | None:
-    """Where the results of this user are kept, unless a folder is named; None for a user without a home.
+    """Return where the results of this user are kept, unless a folder is named; None for a user without a home.
 
     There `~` stays as it is, and a folder of that name in a project is not the user's.
     """
@@ -138,7 +138,7 @@ class Cache:
 
 
 def encoded(content: str, result: FileResult, system: int) -> bytes | None:
-    """A result as one line; None when it depends on what no key can speak for, or can't be written as JSON.
+    """Return a result as one line; None when it depends on what no key can speak for, or can't be written as JSON.
 
     The operations of the fixes come last, behind a tab: they can be as long as the file, and are rarely looked at.
     """
@@ -160,7 +160,7 @@ def decoded(path: str, line: bytes) -> Known:
 
 
 def _parts(line: bytes) -> tuple[list[Any], bytes]:
-    """The entry of a line, and the operations of its fixes."""
+    """Return the entry of a line, and the operations of its fixes."""
     entry, _, operations = line.partition(b"\t")
     return loads(entry), operations
 
@@ -200,7 +200,7 @@ def _user_key(*, make: bool) -> bytes | None:
 
 
 def _signature(key: bytes, path: str, text: memoryview) -> bytes:
-    """For a file of one name: the results of one project say nothing about another."""
+    """Sign the results for a file of this name: those of one project say nothing about another."""
     name = os.path.basename(path).encode()
     state = blake2b(name + b"\0", key=key, digest_size=_SIGNATURE_BYTES // 2)
     state.update(text)
@@ -228,7 +228,7 @@ def _prune(folder: str, root: str) -> None:
     """Forget the results that were not made anew for longest; every change of the rules begins a new file."""
     paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json")]
     for path in sorted(paths, key=os.path.getmtime)[:-_MOST_FILES]:
-        remove_file(path, root)
+        remove_file(path, root, is_output=False)
 
 
 # ----------------------------------------------------------------------------------------------------------- records
@@ -242,20 +242,24 @@ _SAFETIES = {safety.value: safety for safety in Safety}
 
 @cache
 def _operations() -> dict[str, Any]:
-    """The kinds of operations by name; few runs apply a fix."""
+    """Return the kinds of operations by name; few runs apply a fix."""
     from workrail_lint.documents import operations as kinds
 
     classes = (kinds.Cut, kinds.Insert, kinds.Remove, kinds.Rename, kinds.Replace, kinds.ReplaceText, kinds.Respell)
     return {kind.__name__: kind for kind in classes}
 
 
+def _offsets(place: Position) -> tuple[int, int, int, int]:
+    return place.line, place.column, place.offset, place.byte_offset
+
+
 _KEPT = (str, int)  # and bool, which is an int
 
 
 def _record(finding: Finding, operations: list[list[Any]]) -> list[Any]:
-    """A finding as JSON; the operations of its fix are added to those of the others."""
+    """Return a finding as JSON; the operations of its fix are added to those of the others."""
     fix = None if finding.fix is None else _fix_record(finding.fix, operations)
-    span = None if finding.span is None else [*finding.span.start, *finding.span.end]
+    span = None if finding.span is None else [*_offsets(finding.span.start), *_offsets(finding.span.end)]
     return [
         finding.code,
         finding.name,

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from workrail_lint.base.files import is_own, project_folders, read_file
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import nearest
 from workrail_lint.systems.base import Setting
@@ -37,12 +38,16 @@ KEYS: dict[str, str] = {
     "suppress": "list of tables",
     "plugins": "list",
     "cache-dir": "str",
+    "docs-url": "str",
 }
+
+# Terminals, reports, editors and browsers get it: no character of it means more to them than a part of an address.
+_WEB_ADDRESS = Pattern(r"https?://[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
 
 
 @cache
 def system_keys() -> dict[str, Setting]:
-    """The keys of the document systems."""
+    """Return the keys of the document systems."""
     return {key: setting for manifest in manifests() for key, setting in manifest.config_keys.items()}
 
 
@@ -81,18 +86,18 @@ class Config:
         return list(self.values.get(key, ()))
 
     def system_options(self) -> dict[str, object]:
-        """The settings of the document systems, paths seen from the current folder."""
+        """Return the settings of the document systems, paths seen from the current folder."""
         given = {key: self.keys[key] for key in self.values if key in self.keys}
         return {key: self.file(key) if setting.is_path else self.values[key] for key, setting in given.items()}
 
     def file(self, key: str) -> str | None:
-        """A path setting, seen from the current folder."""
+        """Return a path setting, seen from the current folder."""
         value = self.text(key)
         return None if value is None else os.path.normpath(os.path.join(self.root, value))
 
 
 def find_config(start: str) -> Ok[Config] | Err[str]:
-    """The configuration of a file or folder: the nearest one above it that counts."""
+    """Return the configuration of a file or folder: the nearest one above it that counts."""
     path, passed_over = nearest_file(start)
     loaded = Ok(unconfigured(start)) if path is None else load_config(path)
     if isinstance(loaded, Ok):
@@ -101,7 +106,9 @@ def find_config(start: str) -> Ok[Config] | Err[str]:
 
 
 def nearest_file(start: str) -> tuple[str | None, list[str]]:
-    """The configuration file of a file or folder, whatever is in it, and nearer ones that belong to another user."""
+    """Return the configuration file of a file or folder, whatever is in it, and nearer ones that belong to another
+    user.
+    """
     passed_over: list[str] = []
     for folder, is_project in project_folders(_folder(start)):
         path = config_file(folder)
@@ -112,7 +119,7 @@ def nearest_file(start: str) -> tuple[str | None, list[str]]:
 
 
 def config_file(folder: str, names: Collection[str] = (OWN_FILE, SHARED_FILE)) -> str | None:
-    """The configuration file in a folder. `names` are those of its files, if they are known already."""
+    """Return the configuration file in a folder. `names` are those of its files, if they are known already."""
     own = os.path.join(folder, OWN_FILE)
     if OWN_FILE in names and os.path.isfile(own):
         return own
@@ -121,7 +128,7 @@ def config_file(folder: str, names: Collection[str] = (OWN_FILE, SHARED_FILE)) -
 
 
 def unconfigured(start: str) -> Config:
-    """No settings at all. The project is then the current folder, or for a path outside of it, the path's own."""
+    """Return a configuration without settings. Its root is the current folder, or that of a path outside of it."""
     folder, current = _folder(start), os.getcwd()
     return Config(current if f"{folder}{os.sep}".startswith(current.rstrip(os.sep) + os.sep) else folder)
 
@@ -176,7 +183,7 @@ def our_table(path: str, data: dict[str, Any]) -> Any:
 
 
 def allowed_keys(table: dict[str, Any]) -> Ok[dict[str, Setting]] | Err[str]:
-    """The keys of the document systems that a configuration may use, those of its plugins included."""
+    """Return the keys of the document systems that a configuration may use, those of its plugins included."""
     if not table.keys() - KEYS.keys():
         return Ok({})
     keys = system_keys()
@@ -197,7 +204,7 @@ def problems(table: dict[str, Any], keys: dict[str, Setting]) -> Iterator[tuple[
 
 
 def _plugin_keys(names: list[str]) -> Ok[dict[str, Setting]] | Err[str]:
-    """The keys of the systems that plugins add."""
+    """Return the keys of the systems that plugins add."""
     from workrail_lint.project.plugins import load_plugins
 
     loaded = load_plugins(names)
@@ -219,6 +226,8 @@ def _problem(key: str, value: object, keys: dict[str, Setting]) -> str | None:
         return f"{key!r} must be a {kind}" if kind != "str" else f"{key!r} must be a string"
     if isinstance(value, list | dict) and len(value) > MAX_ENTRIES:
         return f"{key!r} has more than {MAX_ENTRIES:,} entries"
+    if key == "docs-url" and not _WEB_ADDRESS.fullmatch(str(value)):
+        return f"{key!r} must begin with https:// or http://, with spaces and the like percent-encoded"
     if setting is None:
         return None
     problem = setting.problem_with(value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from workrail_lint.base.files import CACHE_FOLDER, is_below, matches, walk
+from workrail_lint.base.result import Record
 from workrail_lint.systems.base import System
 
 SKIPPED_FOLDERS = {
@@ -27,11 +27,14 @@ SKIPPED_FOLDERS = {
 }
 
 
-class Found(NamedTuple):
+class Found(Record):
     """A file to check; one that was named is always a document, one that was found must look like one."""
 
-    path: str
-    named: bool
+    __slots__ = ("named", "path")
+
+    def __init__(self, path: str, named: bool) -> None:
+        self.path = path
+        self.named = named
 
 
 class Discovery:
@@ -155,5 +158,5 @@ def is_wanted(
 
 
 def suffixes_of(systems: Iterable[System]) -> tuple[str, ...]:
-    """The ends of file names that a document can have."""
+    """Return the suffixes that files of documents can have."""
     return tuple(sorted({suffix for system in systems for suffix in system.suffixes}))

@@ -20,7 +20,7 @@ from workrail_lint.project.discovery import Discovery, Found, discover, suffixes
 from workrail_lint.project.run import Plan
 from workrail_lint.project.selection import KnownRules, Selection, unknown_patterns
 from workrail_lint.rules.base import Rule
-from workrail_lint.rules.retired import remarks
+from workrail_lint.rules.table import remarks
 from workrail_lint.systems.base import RunSettings, System
 from workrail_lint.systems.builtin import builtin_systems, introduce, known_systems
 
@@ -56,7 +56,7 @@ class Request:
 
 
 def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Plan] | Err[str]:
-    """Layers merge: the caller adds to the configuration, except that a selection replaces one."""
+    """Merge the layers: the caller adds to the configuration, except that a selection replaces one."""
     settings.options["fingerprints"] = request.fingerprints
     systems = builtin_systems()
     choice: dict[str, Any] = {
@@ -121,7 +121,7 @@ def _is_inside(folder: str, root: str) -> bool:
 
 
 def document_suffixes(config: Config) -> tuple[str, ...]:
-    """The ends of file names that a document of the project can have."""
+    """Return the suffixes that files of documents of the project can have."""
     systems: list[System] = [*known_systems()]
     if plugins := config.strings("plugins"):
         from workrail_lint.project.plugins import load_plugins
@@ -130,19 +130,17 @@ def document_suffixes(config: Config) -> tuple[str, ...]:
     return suffixes_of(systems)
 
 
-def _open_cache(root: str, key: str, folder: str | None) -> Cache:
-    from workrail_lint.project.cache import Cache
+def _open_cache(root: str, key: bytes, folder: str | None) -> Cache:
+    from workrail_lint.project.cache import Cache, content_key
 
-    return Cache(root, key, folder)
+    return Cache(root, content_key(key), folder)
 
 
-def _cache_key(settings: RunSettings, choice: dict[str, Any]) -> str:
-    """Everything besides a file's content that decides its findings."""
+def _cache_key(settings: RunSettings, choice: dict[str, Any]) -> bytes:
+    """Return everything besides a file's content that decides its findings."""
     facts = {"version": VERSION, "sources": _own_sources(), "choice": choice, **settings.cache_facts()}
-    from workrail_lint.project.cache import content_key
-
     # Plain values all the way down, so that different ones never look the same.
-    return content_key(repr(facts).encode("utf-8", "surrogatepass"))
+    return repr(facts).encode("utf-8", "surrogatepass")
 
 
 # The packages whose code decides what is found in a file.
@@ -150,7 +148,7 @@ DECIDING = ("base", "documents", "findings", "rules", "systems", "project")
 
 
 def _own_sources() -> list[int]:
-    """In a checkout the rules change without the version; an installed package does not change."""
+    """Return number and latest change of the sources in a checkout, where rules change without the version."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if "site-packages" in package:
         return []
@@ -183,7 +181,7 @@ def _suppressions(config: Config, selection: Selection) -> Ok[Suppressions | Non
 
 
 def load_baseline(path: str) -> Ok[Baseline] | Err[str]:
-    """The accepted findings that a file holds, or why it can't be used."""
+    """Return the accepted findings that a file holds, or why it can't be used."""
     read = read_file(path)
     if isinstance(read, Err):
         advice = "" if os.path.lexists(path) else "; create it with workrail-lint check --write-baseline"
@@ -226,7 +224,7 @@ class Project:
 def projects(
     paths: list[str], config_of: Callable[[str], Config], suffixes: Callable[[Config], tuple[str, ...]], *, nested: bool
 ) -> list[Project]:
-    """The projects in the order they are found; `nested` says that folders may have their own configuration."""
+    """Return the projects in the order they are found; `nested` says that folders may have their own configuration."""
     is_apart = (lambda folder, names: config_file(folder, names) is not None) if nested else None
     by_config: dict[str, Project] = {}
     known: dict[str, Project] = {}  # by folder: many files are named together, and most are in the same folder

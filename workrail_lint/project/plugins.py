@@ -45,11 +45,14 @@ class Hooks:
 
     @hookspec
     def workrail_lint_rules(self) -> list[type[Rule]]:  # type: ignore[empty-body]
-        """Rule classes about the documents of a system, such as `WorkflowRule`. Codes and names must be unused."""
+        """Return rule classes about the documents of a system, such as `WorkflowRule`.
+
+        Codes and names must be unused.
+        """
 
     @hookspec
     def workrail_lint_systems(self) -> list[System]:  # type: ignore[empty-body]
-        """More document systems: their files, their checks, their rules, their keys in a configuration."""
+        """Return more document systems: their files, their checks, their rules, their keys in a configuration."""
 
 
 class Plugins:
@@ -77,10 +80,10 @@ def load_plugins(names: list[str], existing: Iterable[RuleInfo] = ()) -> Plugins
             result.problems.append(f"plugin {name!r} {refused}")
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # foreign code: whatever it raises is told, not shown as our crash
+        except BaseException as error:  # foreign code: whatever it raises is reported, not shown as our crash
             result.problems.append(f"plugin {name!r} failed while it was loaded: {_described(error)}")
         else:
-            clash = _nonsense(rules) or _clash(brought, known)
+            clash = _invalid_fact(rules) or _clash(brought, known)
             if clash is not None:
                 result.problems.append(f"plugin {name!r}: {clash}")
                 continue
@@ -130,7 +133,7 @@ def _declares_itself(name: str) -> bool:
 
 
 def _spec(name: str, path: Any) -> Any:
-    """Where a module is; unlike `find_spec` of importlib this does not import the packages it lies in."""
+    """Return where a module is; unlike `find_spec` of importlib this does not import the packages it lies in."""
     for finder in sys.meta_path:
         spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
         if spec is not None:
@@ -157,7 +160,7 @@ _FACTS = {
 }
 
 
-def _nonsense(rules: list[Rule]) -> str | None:
+def _invalid_fact(rules: list[Rule]) -> str | None:
     for rule in rules:
         for fact, kind in _FACTS.items():
             if hasattr(type(rule), "code") and not isinstance(getattr(rule, fact, None), kind):
@@ -189,7 +192,7 @@ def _clash(rules: list[Rule | RuleInfo], known: list[Rule | RuleInfo]) -> str | 
 
 
 def _guarded_rule(rule: Rule, plugin: str, problems: list[str]) -> Rule:
-    """The rule, left out from its first failure on."""
+    """Return the rule, left out from its first failure on."""
     guard = _Guard(f"plugin {plugin!r}: rule {rule.code} {rule.name} failed", problems)
     for hook in dir(type(rule)):
         if hook.startswith("check_") or hook == "applies":
@@ -209,7 +212,7 @@ def _guarded_rule(rule: Rule, plugin: str, problems: list[str]) -> Rule:
 
 
 def _guarded_system(system: System, plugin: str, problems: list[str]) -> System:
-    """The system, left out from its first failure on: then none of the files is its own."""
+    """Return the system, left out from its first failure on: then none of the files is its own."""
     guard = _Guard(f"plugin {plugin!r}: system {getattr(system, 'name', '')} failed", problems)
     defaults: dict[str, Callable[..., object]] = {
         "may_claim": lambda *_: False,
@@ -240,7 +243,7 @@ def _are_findings(value: object) -> bool:
 
 
 class _Guard:
-    """Calls into foreign code: the first failure is told, and from then on the default is the answer."""
+    """Calls into foreign code: the first failure is reported; from then on the default is returned."""
 
     def __init__(self, what: str, problems: list[str]) -> None:
         self._what = what
@@ -299,7 +302,7 @@ _REPORTED: dict[str, Any] = {
 
 @contextmanager
 def _remarks() -> Iterator[None]:
-    """Standard output is for results: what a plugin prints meanwhile is a remark about the run."""
+    """Turn what a plugin prints into remarks about the run: standard output is for results."""
     output = StringIO()
     try:
         with redirect_stdout(output):

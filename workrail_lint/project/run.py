@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import Unreadable, read_file
@@ -78,48 +79,49 @@ class FileOutcome:
         self.is_new = is_new  # the cache did not have it
 
 
-def run(discovery: Discovery, plan: Plan) -> Outcome:
-    """Check the files and return the findings in their final order."""
-    return concluded(_check_all(discovery.files, plan), discovery, plan).outcome
+def run(discovery: Discovery, plan: Plan, step: Callable[[int], None] | None = None) -> Outcome:
+    """Check the files and return the findings in their final order; `step` hears how many more are done."""
+    return combine(_check_all(discovery.files, plan, step), discovery, plan).outcome
 
 
-class Conclusion:
+class CombinedOutcome:
     """The outcome of a run over many files, with the data needed to check one of the files again."""
 
-    __slots__ = ("outcome", "records", "together")
+    __slots__ = ("cross_findings", "outcome", "records")
 
-    def __init__(self, outcome: Outcome, records: list[dict[str, object]], together: list[Finding]) -> None:
+    def __init__(self, outcome: Outcome, records: list[dict[str, object]], cross_findings: list[Finding]) -> None:
         self.outcome = outcome
         self.records = records  # of each system, by path
-        self.together = together  # findings of the cross-file rules
+        self.cross_findings = cross_findings  # those of the cross-file rules
 
 
-def concluded(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> Conclusion:
-    """From what each file said to what the run says."""
+def combine(outcomes: list[FileOutcome], discovery: Discovery, plan: Plan) -> CombinedOutcome:
+    """Return the outcome of a run, given those of its files."""
     ours = [outcome for outcome in outcomes if outcome.system is not None and outcome.result.ours]
     findings = [finding for outcome in ours for finding in outcome.result.findings]
     findings += [_unreadable(path, f"{path} {reason}", plan) for path, reason in discovery.problems]
-    recorded: list[dict[str, object]] = []
-    together: list[Finding] = []
+    all_records: list[dict[str, object]] = []
+    cross_findings: list[Finding] = []
     for number, system in enumerate(plan.systems):
-        telling = [o for o in ours if o.system == number and o.result.record is not None]
-        records = {o.path: o.result.record for o in telling}
-        recorded.append(records)
-        if len(telling) == 1 and system.pure_alone and telling[0].content:
-            crossing = _crossing_alone(telling[0], system, plan)
+        recorded = [outcome for outcome in ours if outcome.system == number and outcome.result.record is not None]
+        records = {outcome.path: outcome.result.record for outcome in recorded}
+        all_records.append(records)
+        if len(recorded) == 1 and system.pure_alone and recorded[0].content:
+            own = _cross_check_alone(recorded[0], system, plan)
         elif records:
             findings = system.reconsider(findings, records)
-            crossing = system.cross_check(records, plan.settings, plan.complete)
+            own = system.cross_check(records, plan.settings, plan.complete)
         else:
             continue
-        together += crossing
-        findings += crossing
+        cross_findings += own
+        findings += own
     if plan.cache is not None:
         plan.cache.save()
-    return Conclusion(reported_outcome(findings, [outcome.path for outcome in ours], plan), recorded, together)
+    outcome = reported_outcome(findings, [outcome.path for outcome in ours], plan)
+    return CombinedOutcome(outcome, all_records, cross_findings)
 
 
-def _crossing_alone(file: FileOutcome, system: System, plan: Plan) -> list[Finding]:
+def _cross_check_alone(file: FileOutcome, system: System, plan: Plan) -> list[Finding]:
     """Return the cross-file findings of the only file, if possible from the cache, without loading anything."""
     assert file.system is not None
     assert plan.cache is not None
@@ -128,13 +130,13 @@ def _crossing_alone(file: FileOutcome, system: System, plan: Plan) -> list[Findi
     known = plan.cache.get(name, content, file.path)
     if known is not None:
         return known.result.findings
-    crossing = system.cross_check({file.path: file.result.record}, plan.settings, plan.complete)
-    plan.cache.put(name, content, FileResult(crossing), file.system)
-    return crossing
+    findings = system.cross_check({file.path: file.result.record}, plan.settings, plan.complete)
+    plan.cache.put(name, content, FileResult(findings), file.system)
+    return findings
 
 
 def reported_outcome(findings: list[Finding], files: list[str], plan: Plan) -> Outcome:
-    """The findings to report, in order: selected, not suppressed, not in the baseline."""
+    """Return the findings to report, in order: selected, not suppressed, not in the baseline."""
     kept = [plan.selection.adjusted(finding) for finding in findings if plan.selection.applies(finding)]
     suppressed: list[tuple[Finding, str]] = []
     if plan.suppressions:
@@ -150,18 +152,19 @@ def reported_outcome(findings: list[Finding], files: list[str], plan: Plan) -> O
 
 
 class CheckedProject:
-    """A checked project: its outcome, its plan, and whether warnings fail it."""
+    """A checked project: its outcome, its plan, whether warnings fail it, and where the docs are served."""
 
-    __slots__ = ("outcome", "plan", "strict")
+    __slots__ = ("docs_url", "outcome", "plan", "strict")
 
-    def __init__(self, outcome: Outcome, plan: Plan, strict: bool) -> None:
+    def __init__(self, outcome: Outcome, plan: Plan, strict: bool, docs_url: str = "") -> None:
         self.outcome = outcome
         self.plan = plan
         self.strict = strict
+        self.docs_url = docs_url
 
 
 def merged_outcome(outcomes: list[Outcome]) -> Outcome:
-    """The outcomes of several projects, merged."""
+    """Return the outcomes of several projects, merged."""
     if len(outcomes) == 1:
         return outcomes[0]
     return Outcome(
@@ -173,7 +176,7 @@ def merged_outcome(outcomes: list[Outcome]) -> Outcome:
 
 
 def order(finding: Finding) -> tuple[str, int, int, str, str]:
-    """By path, position, code."""
+    """Return the key for sorting by path, position, code."""
     start = (finding.span.start.line, finding.span.start.column) if finding.span else (0, 0)
     return finding.path, *start, finding.code, finding.message
 
@@ -185,7 +188,7 @@ def _unreadable(path: str, message: str, plan: Plan) -> Finding:
     return finding
 
 
-def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
+def _check_all(files: list[Found], plan: Plan, step: Callable[[int], None] | None) -> list[FileOutcome]:
     jobs = min(plan.jobs, len(files) // _WORTH_A_PROCESS)
     fresh: list[Found] = []
     outcomes: list[FileOutcome] = []
@@ -197,11 +200,18 @@ def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
                 fresh.append(file)
             else:
                 outcomes.append(known)
+        if step is not None:
+            step(len(outcomes))
         if len(fresh) >= 2 * _WORTH_A_PROCESS:
-            return outcomes + _in_processes(fresh, plan, jobs)
+            return outcomes + _in_processes(fresh, plan, jobs, step)
     else:
         fresh = files
-    return outcomes + [check_and_keep(file, plan) for file in fresh]
+    if step is None:
+        return outcomes + [check_and_keep(file, plan) for file in fresh]
+    for file in fresh:
+        outcomes.append(check_and_keep(file, plan))
+        step(1)
+    return outcomes
 
 
 def check_and_keep(file: Found, plan: Plan) -> FileOutcome:
@@ -253,7 +263,7 @@ def check_file(file: Found, plan: Plan) -> FileOutcome:
 _shared_plan: Plan | None = None
 
 
-def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome]:
+def _in_processes(files: list[Found], plan: Plan, jobs: int, step: Callable[[int], None] | None) -> list[FileOutcome]:
     """Check files in several processes. The plan is inherited, not sent: it holds the whole catalog."""
     from workrail_lint.base.pools import can_fork, forked_pool  # not for few files
 
@@ -271,6 +281,8 @@ def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome
         with forked_pool(jobs) as pool:
             for chunk in pool.imap(_check_chunk, chunks):
                 outcomes += [sent if isinstance(sent, FileOutcome) else _received(sent, plan) for sent in chunk]
+                if step is not None:
+                    step(len(chunk))
         return outcomes
     finally:
         gc.unfreeze()

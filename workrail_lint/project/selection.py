@@ -10,8 +10,7 @@ from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules import CONFIGURATION, CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Rule
-from workrail_lint.rules.retired import current_pattern, remarks, retired_rule
-from workrail_lint.rules.table import RuleInfo, info_of
+from workrail_lint.rules.table import RuleInfo, current_pattern, info_of, remarks, retired_rule
 from workrail_lint.systems.base import System
 
 ALL = "ALL"
@@ -29,12 +28,12 @@ class KnownRules:
         self._read: dict[str, dict[str, RuleInfo]] = {}
 
     def __call__(self) -> list[RuleInfo]:
-        """All of them."""
+        """Return all of them."""
         infos = [info for system in self._systems for info in system.rules()]
         return [*infos, *CONFIGURATION.infos, *self._extra.values()]
 
     def get(self, code: str, name: str) -> RuleInfo | None:
-        """The rule of a finding."""
+        """Return the rule of a finding."""
         own = self._extra.get(name) or (CONFIGURATION.by_name.get(name) if code.startswith("CF") else None)
         if own is not None:
             return own
@@ -43,7 +42,7 @@ class KnownRules:
         return next((info for info in infos if info is not None), None)
 
     def rule(self, info: RuleInfo) -> Rule:
-        """The rule itself, for its examples."""
+        """Return the rule itself, for its examples."""
         if info.name in self._own:
             return self._own[info.name]
         if info.name in CONFIGURATION.by_name:
@@ -51,7 +50,7 @@ class KnownRules:
         return next(system for system in self._systems if info.name in self._by_name(system)).rule(info.name)
 
     def families(self) -> dict[str, str]:
-        """The two letters of each family, and what it is about."""
+        """Return the two letters of each family, and what it is about."""
         ordered = [*self._systems[-1:], *self._systems[:-1]]
         titles = {letters: title for system in ordered for letters, title in system.families.items()}
         return {**titles, **CONFIGURATION_FAMILIES}
@@ -122,7 +121,7 @@ class Selection:
         }
 
     def problems(self) -> list[str]:
-        """A sentence for each pattern that names no rule and each severity that does not exist."""
+        """Return a sentence for each pattern that names no rule and each severity that does not exist."""
         patterns = [*(p for p in self._select if p != ALL), *self._extra, *self._ignore, *self._severity]
         patterns += [code for codes in self.per_file_ignores.values() for code in codes]
         result = unknown_patterns(self.rules, patterns) if patterns else []
@@ -167,7 +166,7 @@ class Selection:
         )
 
     def adjusted(self, finding: Finding) -> Finding:
-        """The finding with the project's severity for its rule."""
+        """Return the finding with the project's severity for its rule."""
         wanted = self.severities.get(finding.name)
         if wanted is None or (finding.phase in _FIXED_PHASES and finding.severity is Severity.ERROR):
             return finding
@@ -197,7 +196,7 @@ def pattern_matches(code: str, name: str, patterns: list[str]) -> bool:
 
 
 def unknown_patterns(rules: Iterable[RuleInfo], patterns: Iterable[str]) -> list[str]:
-    """A sentence for each pattern that names no rule."""
+    """Return a sentence for each pattern that names no rule."""
     known = list(rules)
     problems: list[str] = []
     for pattern in patterns:

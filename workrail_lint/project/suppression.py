@@ -16,7 +16,7 @@ from workrail_lint.findings import Finding, Span
 from workrail_lint.project.config import SHARED_FILE, TABLE
 from workrail_lint.project.selection import Selection, pattern_matches
 from workrail_lint.rules import CONFIGURATION
-from workrail_lint.rules.retired import current_pattern
+from workrail_lint.rules.table import current_pattern
 
 _DATE = Pattern(r"\d{4}-\d{2}-\d{2}")
 _MEMBERS = {"place", "codes", "reason", "expires"}
@@ -45,7 +45,10 @@ class Suppression:
 
 
 def parse_suppressions(tables: list[dict[str, Any]]) -> Ok[list[Suppression]] | Err[str]:
-    """The entries of a configuration; a reason is required, and an entry that can't be understood is an error."""
+    """Return the entries of a configuration.
+
+    A reason is required, and an entry that can't be understood is an error.
+    """
     entries: list[Suppression] = []
     for number, table in enumerate(tables):
         problem = _problem(table)
@@ -93,7 +96,7 @@ class Suppressions:
         return bool(self.live or self.expired)
 
     def reason(self, finding: Finding, pointer: str) -> str | None:
-        """Why a finding is not reported; None when no entry covers it."""
+        """Return why a finding is not reported; None when no entry covers it."""
         path = relative_to(self.root, finding.path)
         candidates = [*self._patterns, *self._by_pointer.get("", ())]
         above = pointer
@@ -106,7 +109,7 @@ class Suppressions:
         return min(covering, key=lambda entry: self._order[id(entry)]).reason if covering else None
 
     def findings(self, files: list[str] | None, selection: Selection) -> list[Finding]:
-        """Findings about expired entries and, when whole folders were checked (`files` is given), unused ones.
+        """Return findings about expired entries and, when whole folders were checked (`files` is given), unused ones.
 
         An entry about a file or a rule that was not checked may still be needed, so it is not reported.
         """
@@ -164,7 +167,7 @@ def _finding(name: str, message: str) -> Finding:
 
 
 def entry_spans(source: str) -> list[Span]:
-    """The spans of the entries in a configuration file, in order; none when it can no longer be read."""
+    """Return the spans of the entries in a configuration file, in order; none when it can no longer be read."""
     read = read_file(source)
     if isinstance(read, Err):
         return []

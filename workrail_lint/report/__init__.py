@@ -34,13 +34,15 @@ class Format:
 FORMATS = {
     "text": Format("text", "render", "lines", counts_hidden=True),
     "concise": Format("text", "render_concise", "lines", counts_hidden=True),
+    "grouped": Format("text", "render_grouped", "lines", counts_hidden=True),
     "json": Format("json", "render", "json", counts_hidden=True),
     "jsonl": Format("json", "render_lines", "jsonl", counts_hidden=True),
     "sarif": Format("sarif", "render", "json", needs_fingerprints=True),
-    "github": Format("github", "render", "lines"),
-    "gitlab": Format("gitlab", "render", "json", needs_fingerprints=True),
-    "junit": Format("junit", "render", "xml"),
+    "github": Format("ci", "render_github", "lines"),
+    "gitlab": Format("ci", "render_gitlab", "json", needs_fingerprints=True),
+    "junit": Format("ci", "render_junit", "xml"),
 }
+_STATISTICS = {"text": Format("statistics", "as_table", "lines"), "json": Format("statistics", "as_json", "json")}
 
 
 def render(name: str, data: ReportData) -> str:
@@ -52,6 +54,4 @@ def render(name: str, data: ReportData) -> str:
 
 def render_statistics(name: str, data: ReportData) -> str:
     """Return the number of findings of each rule: a table, or JSON if the format is JSON."""
-    from workrail_lint.report import statistics  # few reports have them
-
-    return statistics.as_json(data) if name in ("json", "jsonl") else statistics.as_table(data)
+    return _STATISTICS["json" if name in ("json", "jsonl") else "text"].render(data)

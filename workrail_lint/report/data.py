@@ -1,16 +1,28 @@
-"""The input of a reporter: findings in order, with everything that is shown about them."""
+"""The input of a reporter: findings in order, with everything that is shown about them, and their source texts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err
+from workrail_lint.documents.json_reader import JsonDocument, read_json, text_of
+from workrail_lint.documents.source_text import SourceText
+from workrail_lint.findings import Finding
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_edit import Editor
+
+
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.wording import counted, listed
-from workrail_lint.documents.source_text import SourceText
-from workrail_lint.findings import Confidence, Edit, Finding, Position, Safety, Severity, Span
+from workrail_lint.findings import Confidence, Edit, Position, Safety, Severity, Span
 from workrail_lint.project.baseline import fingerprint
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
@@ -67,19 +79,27 @@ class Summary(NamedTuple):
         return self.errors + self.warnings + self.infos
 
 
+def rule_address(docs_url: str, rule: RuleInfo) -> str | None:
+    """Return where the site of these docs explains a rule; None without a site, and for the rules of plugins."""
+    if not docs_url or not rule.module:  # rules of plugins are in no table
+        return None
+    return f"{docs_url.rstrip('/')}/rules/{rule.code}.html"
+
+
 class ReportData:
     """One run, ready to be shown.
 
     `accepted` findings are in the baseline and `suppressed` ones are covered by the configuration: formats that
     can mark them do so, the others omit them. `sources` returns the text of a file for source frames and for
     the positions of edits, None when it can no longer be read. Colours and links are for terminals only; `link`
-    turns a path into an address.
+    turns a path into an address. `docs_url` is where the project serves these docs.
     """
 
     __slots__ = (
         "accepted",
         "colour",
         "confidence",
+        "docs_url",
         "files",
         "findings",
         "has_baseline",
@@ -87,6 +107,7 @@ class ReportData:
         "link",
         "load",
         "rules",
+        "shows_fixes",
         "sources",
         "strict",
         "suppressed",
@@ -112,6 +133,8 @@ class ReportData:
         width: int = _WIDTH,
         least: Severity = Severity.INFO,
         confidence: Confidence = Confidence.LOW,
+        docs_url: str = "",
+        shows_fixes: bool = False,
     ) -> None:
         self.findings = sorted(findings, key=_order)
         self.accepted = sorted(accepted, key=_order)
@@ -129,6 +152,11 @@ class ReportData:
         # Less severe and less certain findings are counted but not shown, except in JSON.
         self.least = least
         self.confidence = confidence
+        self.docs_url = docs_url
+        self.shows_fixes = shows_fixes
+
+    def rule_address(self, rule: RuleInfo) -> str | None:
+        return rule_address(self.docs_url, rule)
 
     @property
     def shown(self) -> list[Reported]:
@@ -174,7 +202,7 @@ class ReportData:
         return finding.severity is Severity.ERROR or (self.strict and finding.severity is Severity.WARNING)
 
     def help(self, finding: Finding) -> str:
-        """More than the message: the finding's own advice, or why the rule exists."""
+        """Return more than the message: the finding's own advice, or why the rule exists."""
         if finding.help:
             return finding.help
         rule = self.rules.get(finding.name)
@@ -182,20 +210,90 @@ class ReportData:
 
 
 def portable(path: str) -> str:
-    """A path as programs on another machine read it."""
+    """Return a path as programs on another machine read it."""
     return path.replace(os.sep, "/")
 
 
 def _order(item: Reported) -> tuple[str, int, int, str, str, str]:
-    """By path, position, code; findings about the whole file come first."""
+    """Return the key for sorting by path, position, code; findings about the whole file come first."""
     finding = item.finding
     line, column = (finding.span.start.line, finding.span.start.column) if finding.span else (0, 0)
     return portable(finding.path), line, column, finding.code, finding.message, finding.pointer
 
 
 def unique_fingerprint(item: Reported, seen: Counter[str]) -> str:
-    """As in a baseline, except that several findings of one rule at one place differ: services keep only one
-    finding for each fingerprint. `seen` counts those of the run so far."""
+    """Return the fingerprint of a baseline, made unique: services keep only one finding for each.
+
+    `seen` counts the fingerprints of the run so far.
+    """
     own = fingerprint(item.finding)
     seen[own] += 1
     return own if seen[own] == 1 else canonical_hash([own, seen[own]])[7:39]
+
+
+# Findings are ordered by file, so few texts are needed at a time.
+_KEPT = 4
+
+
+class Sources:
+    """Gives `ReportData` the text of a path, and findings the edits of their fixes.
+
+    `given` holds texts that are not those on disk, such as the one on standard input; with `disk` false there are
+    no others.
+    """
+
+    def __init__(self, given: Mapping[str, bytes] | None = None, *, disk: bool = True) -> None:
+        self._given = given or {}
+        self._disk = disk
+        self._texts: dict[str, SourceText | None] = {}
+        self._documents: dict[str, JsonDocument | None] = {}
+        self._editors: dict[str, Editor] = {}  # of those documents that have fixes to show
+
+    def __call__(self, path: str) -> SourceText | None:
+        if path in self._documents:
+            document = self._documents[path]
+            return None if document is None else document.source
+        if path not in self._texts:
+            if len(self._texts) >= _KEPT:
+                del self._texts[next(iter(self._texts))]
+
+            data = self._read(path)
+            self._texts[path] = None if data is None else SourceText(text_of(data))
+        return self._texts[path]
+
+    def document(self, path: str) -> JsonDocument | None:
+        if path not in self._documents:
+            if len(self._documents) >= _KEPT:
+                oldest = next(iter(self._documents))
+                del self._documents[oldest]
+                self._editors.pop(oldest, None)
+
+            data = self._read(path)
+            self._documents[path] = None if data is None else read_json(data, parity=True, max_bytes=None)
+        return self._documents[path]
+
+    def _read(self, path: str) -> bytes | None:
+        data = self._given.get(path)
+        if data is None:
+            if not self._disk:
+                return None
+            read = read_file(path)
+            if isinstance(read, Err):
+                return None
+            data = read.value
+        return data
+
+    def reported(self, findings: Iterable[Finding], reasons: Mapping[int, str] | None = None) -> list[Reported]:
+        """Return findings ready for a report; `reasons` are those of suppressions, by the identity of the finding."""
+        return [Reported(finding, self.edits, (reasons or {}).get(id(finding))) for finding in findings]
+
+    def edits(self, finding: Finding) -> Edits:
+        """Return what the fix of a finding changes in the text; nothing when there is no fix or it can't be applied."""
+        document = self.document(finding.path) if finding.fix is not None else None
+        if document is None or finding.fix is None:
+            return ()
+        if finding.path not in self._editors:
+            from workrail_lint.documents.json_edit import Editor  # only fixes that are shown need it
+
+            self._editors[finding.path] = Editor(document)
+        return self._editors[finding.path].edits(finding.fix)

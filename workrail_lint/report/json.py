@@ -44,7 +44,7 @@ def finding_object(item: Reported, data: ReportData) -> dict[str, Any]:
 
 
 def step_of(finding: Finding) -> str | None:
-    """The id of the step that a finding is about: the innermost on the way to its place."""
+    """Return the id of the step that a finding is about: the innermost on the way to its place."""
     place = finding.details.get("place")
     if not isinstance(place, str):
         return None
@@ -76,7 +76,7 @@ def _fix(item: Reported, data: ReportData) -> dict[str, Any] | None:
 
 
 def edit_spans(item: Reported, data: ReportData) -> list[tuple[Span, Edit]]:
-    """The edits of a fix with their places; none when the text they belong to is gone."""
+    """Return the edits of a fix with their places; none when the text they belong to is gone."""
     source = data.sources(item.finding.path) if item.edits else None
     if source is None or any(edit.end > len(source.text) for edit in item.edits):
         return []

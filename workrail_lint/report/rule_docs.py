@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from html import escape
 
+from workrail_lint.base.html import html_page
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
 from workrail_lint.findings import Confidence
@@ -14,8 +17,7 @@ from workrail_lint.project.selection import KnownRules
 from workrail_lint.rules import CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
-from workrail_lint.rules.retired import RetiredRule, retired_rules
-from workrail_lint.rules.table import RuleInfo
+from workrail_lint.rules.table import RetiredRule, RuleInfo, retired_rules
 from workrail_lint.systems.builtin import known_systems
 
 OFF = "off unless selected by name"
@@ -26,6 +28,12 @@ _LANGUAGES = {
     ".toml": "toml",
     ".yaml": "yaml",
 }
+_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{max-width:50rem;margin:2rem auto;padding:0 1rem;font:16px/1.6 system-ui,sans-serif}"
+    "pre{overflow:auto;padding:.75rem 1rem;border:1px solid #8886;border-radius:6px;font-size:14px}"
+)
+_BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 _MOST_LINES = 70
 _LONGEST_LINE = 240
 
@@ -35,18 +43,18 @@ AnyRule = Rule | RuleInfo
 
 @cache
 def shipped() -> KnownRules:
-    """The rules that come with the product."""
+    """Return the rules that come with the product."""
     return KnownRules(known_systems())
 
 
 def rules() -> tuple[Rule, ...]:
-    """Every rule that a document can show, by code."""
+    """Return every rule that a document can show, by code."""
     infos = sorted(shipped()(), key=lambda info: info.code)
     return tuple(shipped().rule(info) for info in infos if _is_shown(info))
 
 
 def undocumented() -> tuple[Rule, ...]:
-    """Rules that no document can show: those about the configuration."""
+    """Return rules that no document can show: those about the configuration."""
     return tuple(shipped().rule(info) for info in shipped()() if not _is_shown(info))
 
 
@@ -56,12 +64,12 @@ def _is_shown(info: RuleInfo) -> bool:
 
 @cache
 def families() -> dict[str, str]:
-    """The two letters of each family, and what it is about."""
+    """Return the two letters of each family, and what it is about."""
     return shipped().families()
 
 
 def family_order(family: str) -> tuple[int, str]:
-    """The order in which families are shown: ours as they are registered, then those of others by letters."""
+    """Return the order in which families are shown: ours as they are registered, then those of others by letters."""
     known = list(families())
     return (known.index(family) if family in known else len(known), family)
 
@@ -70,7 +78,7 @@ def family_order(family: str) -> tuple[int, str]:
 
 
 def page(rule: Rule) -> str:
-    """A document about one rule with all of its examples, always with the same headings."""
+    """Return a document about one rule with all of its examples, always with the same headings."""
     severity, *others = _facts(rule)
     family = f"family {families().get(rule.family, rule.family)}"
     parts = [f"# {rule.code}: {rule.name}", " · ".join([severity, family, *others])]
@@ -79,18 +87,21 @@ def page(rule: Rule) -> str:
 
 
 def section(rule: Rule) -> str:
-    """The part of a family's page about one rule. The first example is enough: a reader scrolls past many rules."""
+    """Return the part of a family's page about one rule.
+
+    The first example is enough: a reader scrolls past many rules.
+    """
     every = list(rule.examples())
     parts = [f'<a id="{anchor(rule)}"></a>\n\n## {rule.code} {rule.name}', " · ".join(_facts(rule))]
     parts += [f"**{heading}**\n\n{body}" for heading, body in _sections(rule, every[:1])]
     if every[1:]:
-        command = f"workrail-lint rule {rule.code} --output-format markdown"
+        command = f"workrail-lint rule {rule.code} --format markdown"
         parts.append(f"{counted(len(every) - 1, 'more example')}: `{command}`.")
     return "\n\n".join(parts)
 
 
 def anchor(rule: AnyRule) -> str:
-    """Where a rule is on the page of its family; it never changes, because a code doesn't."""
+    """Return where a rule is on the page of its family; it never changes, because a code doesn't."""
     return rule.code.lower()
 
 
@@ -100,7 +111,7 @@ def _facts(rule: AnyRule) -> list[str]:
 
 
 def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
-    """Headings and what is below them; only a rule that no document shows has no example."""
+    """Return the headings and what is below them; only a rule that no document shows has no example."""
     yield "What it finds", rule.summary
     yield "Why it is bad", rule.why
     short = list(map(essentials, examples))
@@ -140,7 +151,7 @@ _ORIGINS = {
 
 
 def origin_line(rule: AnyRule) -> str:
-    """Where a rule comes from, in words where its origin is a plain one."""
+    """Return where a rule comes from, in words where its origin is a plain one."""
     words = [part.strip() for part in rule.origin.split("/")]
     if all(word in _ORIGINS for word in words):
         meaning = "; ".join(_ORIGINS[word] for word in words)
@@ -176,7 +187,7 @@ def _shown_fixed(example: Example) -> str:
 
 
 def _block(content: object, path: str) -> str:
-    """An example in a fenced block."""
+    """Return an example in a fenced block."""
     lines = shown_lines(as_shown(content))
     fence = "```"
     while any(fence in line for line in lines):
@@ -187,7 +198,7 @@ def _block(content: object, path: str) -> str:
 
 
 def shown_lines(data: bytes) -> list[str]:
-    """The lines of an example: invisible characters are shown as escapes, and long lines are cut."""
+    """Return the lines of an example: invisible characters are shown as escapes, and long lines are cut."""
     text = data.decode("utf-8", "backslashreplace")
     lines = [_cut(printable(line.replace("\t", "    "))) for line in text.rstrip("\n").split("\n")]
     if len(lines) <= _MOST_LINES:
@@ -204,7 +215,7 @@ def _cut(line: str) -> str:
 
 
 def index(rules: Iterable[AnyRule], code: Callable[[AnyRule], str] = lambda rule: rule.code) -> str:
-    """All rules in one page, by family; `code` says how the code of a rule is written, for example as a link."""
+    """Return all rules in one page, by family; `code` says how the code of a rule is written, for example as a link."""
     by_family: dict[str, list[AnyRule]] = {}
     for rule in rules:
         by_family.setdefault(rule.family, []).append(rule)
@@ -300,3 +311,27 @@ def _row(rule: AnyRule, code: str) -> str:
     level = rule.severity.value + ("" if rule.default_on else " (off)")
     origin, summary = (printable(text).replace("|", "\\|") for text in (rule.origin, rule.summary))
     return f"| {code} | `{rule.name}` | {level} | {origin} | {rule.fix_safety or '-'} | {summary} |"
+
+
+def rule_html(rule: Rule) -> str:
+    """Return the page of a rule as HTML, for a browser on a machine without the site."""
+    return html_page(f"{rule.code} {rule.name}", _STYLE, "".join(_elements(page(rule))))
+
+
+def _elements(markdown: str) -> Iterator[str]:
+    """Yield the elements of a page: headings, paragraphs and fenced blocks are all that the page of a rule has."""
+    for number, part in enumerate(_BLOCK.split(markdown)):
+        if number % 2:
+            yield f"<pre><code>{escape(part)}</code></pre>"
+            continue
+        for paragraph in filter(None, map(str.strip, part.split("\n\n"))):
+            marks, _, text = paragraph.partition(" ")
+            if marks in ("#", "##"):
+                yield f"<h{len(marks)}>{_inline(text)}</h{len(marks)}>"
+            else:
+                yield f"<p>{_inline(paragraph)}</p>"
+
+
+def _inline(text: str) -> str:
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", marked)

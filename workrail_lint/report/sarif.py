@@ -53,7 +53,7 @@ def _run(data: ReportData) -> dict[str, Any]:
 
 
 def _rules(items: Iterable[Reported], data: ReportData) -> list[dict[str, Any]]:
-    """The descriptions of the rules that occur, by code."""
+    """Return the descriptions of the rules that occur, by code."""
     named = {item.finding.code: item.finding.name for item in items}
     return [_rule(code, named[code], data) for code in sorted(named)]
 
@@ -65,9 +65,11 @@ def _rule(code: str, name: str, data: ReportData) -> dict[str, Any]:
     text = {"text": rule.why}
     if data.load is not None:
         text["markdown"] = page(data.load(rule))
+    address = data.rule_address(rule)
     return {
         "id": code,
         "name": name,
+        **({"helpUri": address} if address else {}),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": f"{rule.summary} {rule.why}"},
         "help": text,
@@ -116,12 +118,12 @@ def _suppressions(item: Reported) -> list[dict[str, str]]:
 
 
 def _message(text: str) -> str:
-    """Viewers turn `[text](target)` into links; a document must not add its own."""
+    """Return a message in which viewers find no link, `[text](target)`: a document must not add its own."""
     return text.replace("](", "] (") or "-"
 
 
 def _artifact(path: str) -> dict[str, str]:
-    """Relative to the root of the sources, unless the file is somewhere else."""
+    """Return the path relative to the root of the sources, unless the file is somewhere else."""
     data = portable(path).encode("utf-8", "surrogateescape" if _is_native(path) else "surrogatepass")
     if os.path.isabs(path):
         return {"uri": f"file:///{quote(data, safe='/:').lstrip('/')}"}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from workrail_lint.base.terminal import Style, json_text, one_line
 from workrail_lint.findings import Safety, Severity
 from workrail_lint.report.data import ReportData
-from workrail_lint.report.text import COLOURS, closing
+from workrail_lint.report.text import COLOURS, MARKS, closing
 
 
 class Row(NamedTuple):
@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 
 def rows(data: ReportData) -> list[Row]:
-    """The most frequent first; then the most severe, then by code."""
+    """Return the most frequent first; then the most severe, then by code."""
     counts: Counter[tuple[str, str, Severity]] = Counter()
     fixes: Counter[tuple[str, str, Severity, Safety]] = Counter()
     for item in data.findings:
@@ -42,11 +42,13 @@ def as_table(data: ReportData) -> str:
     code = max((len(one_line(row.code)) for row in table), default=0)
     lines = []
     for row in table:
-        mark = "*" if row.fixable else "-" if row.fixable_unsafe else " "
+        mark = MARKS[Safety.SAFE] if row.fixable else MARKS[Safety.UNSAFE] if row.fixable_unsafe else "[ ]"
+        some = row.fixable + row.fixable_unsafe
+        part = f" ({some} of them fixable)" if 0 < some < row.hits else ""
         number = style(str(row.hits).rjust(width), "bold")
         level = style(row.severity.value.ljust(7), COLOURS[row.severity])
-        lines.append(f"{number}  {one_line(row.code).ljust(code)}  {level}  [{mark}]  {one_line(row.name)}\n")
-    return "".join(lines) + ("\n" if lines else "") + closing(data.summary, style)
+        lines.append(f"{number}  {one_line(row.code).ljust(code)}  {level}  {mark}  {one_line(row.name)}{part}\n")
+    return "".join(lines) + ("\n" if lines else "") + closing(data.summary, style, explains_marks=True)
 
 
 def as_json(data: ReportData) -> str:

@@ -6,13 +6,140 @@ import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
-from workrail_lint.base.terminal import Style, one_line, shown_path, uses_colour
+from workrail_lint.base.terminal import LOG_COMMAND, Style, one_line, printable, shown_path, uses_colour
 from workrail_lint.base.wording import counted, listed
-from workrail_lint.findings import Confidence, Finding, Safety, Severity
-from workrail_lint.report.data import ReportData, Reported, Summary
-from workrail_lint.report.source_frame import Frame, frame
+from workrail_lint.documents.source_text import SourceText
+from workrail_lint.findings import Confidence, Finding, Safety, Severity, Span
+from workrail_lint.report.data import Edits, ReportData, Reported, Summary
+
+_TAB = "    "
+_OPENERS = ("{", "[")
+_MORE_LINES = 2
+_LEAST_WIDTH = 20
+_MOST_CHANGES, _LONGEST_CHANGE = 8, 160  # a fix that changes more is shown by --diff
+
+
+class Frame(NamedTuple):
+    """The lines, and how many cells their numbers take."""
+
+    lines: list[str]
+    gutter: int
+
+
+class _Window(NamedTuple):
+    """The part of a line that is shown, and how many cells it takes up to the marked stretch and in it."""
+
+    text: str
+    indent: int
+    marked: int
+
+
+def frame(source: SourceText, span: Span, width: int, style: Style, colour: str) -> Frame:
+    """Return the frame of a place; without lines when the text no longer has the place."""
+    first = span.start.line
+    if first > len(source.line_starts):
+        return Frame([], 1)
+    line = source.line(first)
+    start = min(span.start.column - 1, len(line))
+    end = max(start, min(span.end.column - 1, len(line))) if span.end.line == first else len(line)
+    # A lone bracket says nothing about what it opens; the next lines do.
+    lone = span.end.line > first and line[start:].strip() in _OPENERS
+    numbers = range(first, min(first + (_MORE_LINES if lone else 0), len(source.line_starts)) + 1)
+    gutter = len(str(numbers[-1]))
+    room = max(_LEAST_WIDTH, width - gutter - 3)
+    window = _window(line, start, end, room)
+    caret = " " * window.indent + style("^" * max(1, window.marked), colour, "bold")
+    note = style(f" to line {span.end.line}", colour) if span.end.line > first else ""
+    bar = style("|", "blue")
+    labels = [style(str(number).rjust(gutter), "blue") for number in numbers]
+    empty = f"{' ' * gutter} {bar}"
+    lines = [empty, f"{labels[0]} {bar} {window.text}".rstrip(), f"{empty} {caret}{note}"]
+    for label, number in zip(labels[1:], numbers[1:], strict=True):
+        lines.append(f"{label} {bar} {_window(source.line(number), 0, 0, room).text}".rstrip())
+    return Frame(lines, gutter)
+
+
+def cells(text: str) -> int:
+    """Return how many terminal cells a printable text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, text))
+
+
+def _cells(char: str) -> int:
+    import unicodedata  # here, because most lines are plain ASCII
+
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+def _shown(char: str) -> str:
+    return _TAB if char == "\t" else printable(char)
+
+
+def _window(line: str, start: int, end: int, room: int) -> _Window:
+    """Return the part of a line to show: the marked stretch, some text before it, and what fits after it."""
+    room -= 2  # for the ellipses
+    marked = _fitting(line, start, end, room * 3 // 4)
+    free = room - _width(line, start, marked)
+    following = _width(line, marked, _fitting(line, marked, len(line), free // 3)) if marked == end else 0
+    left = _fitting_back(line, start, free - following)
+    free = room - _width(line, left, start)
+    marked = _fitting(line, start, end, free)
+    right = _fitting(line, marked, len(line), free - _width(line, start, marked)) if marked == end else marked
+    cut, more = "…" if left > 0 else "", "…" if right < len(line) else ""
+    visible = line[left:right]
+    if _is_plain(visible) and "##" not in visible:
+        return _Window(f"{cut}{visible}{more}", len(cut) + start - left, marked - start)
+    pieces = [_shown(char) for char in visible]
+    for match in LOG_COMMAND.finditer(line, left, right):
+        pieces[match.start() + 1 - left] = "\\u0023"
+    before, inside, after = ("".join(part) for part in _split(pieces, start - left, marked - left))
+    return _Window(f"{cut}{before}{inside}{after}{more}", len(cut) + cells(before), cells(inside))
+
+
+def _split(pieces: list[str], start: int, end: int) -> tuple[list[str], list[str], list[str]]:
+    return pieces[:start], pieces[start:end], pieces[end:]
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether every character takes one cell, as in nearly all lines."""
+    return text.isascii() and text.isprintable()
+
+
+def _width(line: str, start: int, end: int) -> int:
+    if _is_plain(line[start:end]):
+        return max(0, end - start)
+    return sum(cells(_shown(char)) for char in line[start:end])
+
+
+def _fitting(line: str, start: int, end: int, room: int) -> int:
+    """Return where to stop so that what is shown from `start` on fits."""
+    if _is_plain(line[start : min(end, start + max(room, 0) + 1)]):
+        return min(end, start + max(room, 0)) if end > start else end
+    used = 0
+    for index in range(start, end):
+        used += cells(_shown(line[index]))
+        if used > room:
+            return index
+    return end
+
+
+def _fitting_back(line: str, end: int, room: int) -> int:
+    """Return where to begin so that what is shown up to `end` fits."""
+    if _is_plain(line[max(0, end - max(room, 0) - 1) : end]):
+        return max(0, end - max(room, 0))
+    used = 0
+    for index in range(end - 1, -1, -1):
+        used += cells(_shown(line[index]))
+        if used > room:
+            return index + 1
+    return 0
+
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+MARKS = {Safety.SAFE: "[*]", Safety.UNSAFE: "[-]"}
 _HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}
 
 
@@ -26,7 +153,7 @@ def render(data: ReportData) -> str:
 def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) -> str:
     finding = item.finding
     colour = COLOURS[finding.severity]
-    title = style(f"{finding.severity.value}[{one_line(finding.code)} {one_line(finding.name)}]", colour, "bold")
+    title = style(f"{finding.severity.value}[{_rule(finding, data)}]", colour, "bold")
     source = data.sources(finding.path) if finding.span is not None else None
     excerpt = Frame([], 1)
     if source is not None and finding.span is not None:
@@ -36,7 +163,40 @@ def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) 
     lines += [f"{margin}{style('-->', 'blue')} {_where(item, data)}", *excerpt.lines]
     for label, text in _notes(item, data, explained):
         lines.append(f"{margin} {style('=', 'blue')} {style(f'{label}:', 'bold')} {one_line(text)}")
+    if data.shows_fixes and source is not None:
+        for change in _fix_diff(item.edits, source.text):
+            lines.append(f"{margin}   {style(one_line(change), 'green' if change[0] == '+' else 'red')}")
     return "\n".join(lines)
+
+
+def _fix_diff(edits: Edits, text: str) -> list[str]:
+    """Return the lines that a fix changes, before and after; nothing if they are many."""
+    if not edits:
+        return []
+    ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
+    start = text.rfind("\n", 0, ordered[0].start) + 1
+    end = text.find("\n", max(edit.end for edit in ordered))
+    end = len(text) if end < 0 else end
+    after, at = "", start
+    for edit in ordered:
+        after += text[at : edit.start] + edit.text
+        at = edit.end
+    after += text[at:end]
+    old, new = (part.rstrip("\n").split("\n") if part else [] for part in (text[start:end], after))
+    while old and new and old[0] == new[0]:
+        del old[0], new[0]
+    while old and new and old[-1] == new[-1]:
+        del old[-1], new[-1]
+    changes = [f"-{line}" for line in old] + [f"+{line}" for line in new]
+    return changes if len(changes) <= _MOST_CHANGES and all(len(each) <= _LONGEST_CHANGE for each in changes) else []
+
+
+def _rule(finding: Finding, data: ReportData, *, linked: bool = True) -> str:
+    """Return the code and name of a rule, on a terminal with a link to its page."""
+    text = f"{one_line(finding.code)} {one_line(finding.name)}"
+    rule = data.rules.get(finding.name)
+    address = data.rule_address(rule) if linked and rule is not None and data.link is not None else None
+    return text if address is None else style_link(text, address)
 
 
 def _doubt(finding: Finding) -> str:
@@ -66,12 +226,12 @@ def _where(item: Reported, data: ReportData) -> str:
 
 
 def style_link(text: str, address: str) -> str:
-    """A link as terminals understand it (OSC 8)."""
+    """Return a link as terminals understand it (OSC 8)."""
     return f"\x1b]8;;{one_line(address)}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
-def closing(summary: Summary, style: Style, hidden: str = "") -> str:
-    """Return what was found, how much of it is hidden, and what can be fixed automatically."""
+def closing(summary: Summary, style: Style, hidden: str = "", *, explains_marks: bool = False) -> str:
+    """Return what was found, how much of it is hidden, and what can be fixed automatically: the legend of marks."""
     files = counted(summary.files, "file")
     if not summary.findings:
         lines = [style(f"No findings in {files}.", "green")]
@@ -89,9 +249,9 @@ def closing(summary: Summary, style: Style, hidden: str = "") -> str:
         lines = [f"Found {listed(parts)} in {files}{aside}."]
     fixes = []
     if summary.fixable:
-        fixes.append(f"{summary.fixable} with --fix")
+        fixes.append(f"{summary.fixable} with --fix{_legend(Safety.SAFE, explains_marks)}")
     if summary.fixable_unsafe:
-        fixes.append(f"{summary.fixable_unsafe} with --fix --unsafe-fixes")
+        fixes.append(f"{summary.fixable_unsafe} with --fix --unsafe-fixes{_legend(Safety.UNSAFE, explains_marks)}")
     if fixes:
         lines.append(f"Fixable: {listed(fixes)}.")
     accepted = []
@@ -104,10 +264,19 @@ def closing(summary: Summary, style: Style, hidden: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
+def _mark(finding: Finding) -> str:
+    return "" if finding.fix is None else f" {MARKS[finding.fix.safety]}"
+
+
+def _legend(safety: Safety, is_wanted: bool) -> str:
+    return f" {MARKS[safety]}" if is_wanted else ""
+
+
 def render_concise(data: ReportData) -> str:
     """Return one line for each finding, as editors and grep like it."""
     style = Style(data.colour)
-    return "".join(f"{_line(item, data, style)}\n" for item in data.shown) + closing(data.summary, style, data.hidden)
+    lines = "".join(f"{_line(item, data, style)}\n" for item in data.shown)
+    return lines + closing(data.summary, style, data.hidden, explains_marks=True)
 
 
 def _line(item: Reported, data: ReportData, style: Style) -> str:
@@ -116,9 +285,35 @@ def _line(item: Reported, data: ReportData, style: Style) -> str:
     if data.link is not None:
         where = style_link(where, data.link(finding.path))
     level = style(finding.severity.value, COLOURS[finding.severity], "bold")
-    mark = "" if finding.fix is None else " [*]"
-    rule = f"{one_line(finding.code)} {one_line(finding.name)}"
-    return f"{where}: {level} {rule}: {one_line(finding.message)}{_doubt(finding)}{mark}"
+    return f"{where}: {level} {_rule(finding, data)}: {one_line(finding.message)}{_doubt(finding)}{_mark(finding)}"
+
+
+def render_grouped(data: ReportData) -> str:
+    """Return the findings of each file below its name, in columns."""
+    style = Style(data.colour)
+    files: dict[str, list[Reported]] = {}
+    for item in data.shown:
+        files.setdefault(item.finding.path, []).append(item)
+    blocks = (_group(path, items, data, style) for path, items in files.items())
+    return "".join(f"{block}\n" for block in blocks) + closing(data.summary, style, data.hidden, explains_marks=True)
+
+
+def _group(path: str, items: list[Reported], data: ReportData, style: Style) -> str:
+    starts = [item.span.start for item in items]
+    line = max(len(str(start.line)) for start in starts)
+    column = max(len(str(start.column)) for start in starts)
+    level = max(len(item.finding.severity.value) for item in items)
+    rule = max(cells(_rule(item.finding, data, linked=False)) for item in items)
+    name = style(shown_path(path), "bold")
+    lines = [f"{name if data.link is None else style_link(name, data.link(path))}:"]
+    for item, start in zip(items, starts, strict=True):
+        finding = item.finding
+        place = f"{start.line:>{line}}:{start.column:<{column}}"
+        word = style(finding.severity.value.ljust(level), COLOURS[finding.severity], "bold")
+        padding = " " * (rule - cells(_rule(finding, data, linked=False)))
+        message = f"{one_line(finding.message)}{_doubt(finding)}{_mark(finding)}"
+        lines.append(f"  {place}  {word}  {_rule(finding, data)}{padding}  {message}")
+    return "".join(f"{each}\n" for each in lines)
 
 
 _WIDTH = 100
@@ -149,7 +344,7 @@ def _columns(stream: TextIO) -> int:
 
 
 def file_address(path: str) -> str:
-    """The address of a file, without anything that a terminal could interpret as a command."""
+    """Return the address of a file, without anything that a terminal could interpret as a command."""
     from urllib.parse import quote
 
     absolute = os.path.abspath(path).replace(os.sep, "/")

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_edit import Editor, difference
 from workrail_lint.documents.json_format import restyled
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, read_json
@@ -41,13 +39,8 @@ class Action(NamedTuple):
     is_preferred: bool = False
 
 
-def text_on_disk(path: str) -> str:
-    read = read_file(path)
-    return read.value.decode("utf-8", "replace") if isinstance(read, Ok) else ""
-
-
-def actions(document: OpenDocument, start: int, end: int, text_of: Callable[[str], str] = text_on_disk) -> list[Action]:
-    """Everything that can be done about the findings between two offsets; `text_of` reads another file."""
+def actions(document: OpenDocument, start: int, end: int, text_of: Callable[[str], str]) -> list[Action]:
+    """Return everything that can be done about the findings between two offsets; `text_of` reads another file."""
     result: list[Action] = []
     editor: Editor | None = None
     for finding in document.checked.findings:
@@ -69,7 +62,7 @@ def actions(document: OpenDocument, start: int, end: int, text_of: Callable[[str
 
 
 def fix_all(document: OpenDocument) -> Edit | None:
-    """One edit that makes all safe fixes."""
+    """Return one edit that makes all safe fixes."""
     options = document.project.plan.settings.options
     options["fixing"] = True
     fixed = fix_text(document.text, document.findings_of, unsafe=False)
@@ -78,7 +71,7 @@ def fix_all(document: OpenDocument) -> Edit | None:
 
 
 def format_edit(document: OpenDocument) -> Edit | None:
-    """One edit that brings a workflow into the canonical style, as small as it can be."""
+    """Return one edit that brings a workflow into the canonical style, as small as it can be."""
     formatted = restyled(document.text) if document.is_workflow else None
     return None if formatted is None else difference(document.text, formatted)
 
@@ -87,7 +80,7 @@ def format_edit(document: OpenDocument) -> Edit | None:
 
 
 def _created(document: OpenDocument, finding: Finding) -> Iterator[Action]:
-    """The step, variable, assessment or file that something refers to."""
+    """Yield the step, variable, assessment or file that something refers to."""
     if not document.is_workflow or document.value is None:
         return
     name = finding.name
@@ -116,7 +109,7 @@ def _created(document: OpenDocument, finding: Finding) -> Iterator[Action]:
 
 
 def _inserted(document: OpenDocument, finding: Finding, title: str, member: str, entry: Any) -> Iterator[Action]:
-    """An entry at the end of a list of the workflow, which may not be there yet."""
+    """Yield an entry at the end of a list of the workflow, which may not be there yet."""
     listed = document.at((member,))
     if isinstance(listed, list):
         fix = unsafe(title, Insert(f"/{member}", None, len(listed), entry))
@@ -130,7 +123,7 @@ def _inserted(document: OpenDocument, finding: Finding, title: str, member: str,
 
 
 def _variable(document: OpenDocument, finding: Finding) -> Iterator[Action]:
-    """A sentence that sets a variable, in the step before the one that reads it."""
+    """Yield a sentence that sets a variable, in the step before the one that reads it."""
     name = finding.details.get(UNSET_VARIABLE)
     tokens = tuple(decode(finding.pointer)) if finding.pointer.startswith("/steps/") else ()
     if not isinstance(name, str) or len(tokens) < 2:
@@ -155,7 +148,7 @@ def _order(tokens: Iterable[str]) -> list[int]:
 
 
 def _accepted(document: OpenDocument, finding: Finding, text_of: Callable[[str], str]) -> Iterator[Action]:
-    """A suppression with a reason, and an entry in the baseline."""
+    """Yield a suppression with a reason, and an entry in the baseline."""
     place = finding.details.get("place")
     if not isinstance(place, str):
         return
@@ -189,7 +182,7 @@ def _accepted(document: OpenDocument, finding: Finding, text_of: Callable[[str],
 
 
 def _baseline_setting(text: str, is_shared: bool) -> Edit:
-    """The setting that names the baseline, at the top of our table."""
+    """Return the setting that names the baseline, at the top of our table."""
     line = f'baseline = "{_BASELINE}"\n'
     if not is_shared:
         return Edit(0, 0, line)

@@ -1,4 +1,4 @@
-"""The commands of code lenses: `workrail-test` in a separate process, with its result in words."""
+"""The commands of code lenses, `workrail-test` in a process with its result in words; and the page of a workflow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,46 @@ import os
 from typing import Any, NamedTuple
 
 from workrail_lint.base.processes import Child, Ending, Limits, python
+from workrail_lint.findings import Finding
+from workrail_lint.report.json import step_of
+from workrail_lint.server.document import OpenDocument
+from workrail_lint.studio.inputs import Inputs
+from workrail_lint.studio.page import page
+from workrail_lint.studio.project import project_data
+from workrail_lint.studio.workflow import Source
+
+
+def preview(document: OpenDocument) -> str:
+    """Return a page about the text as it is typed, with its findings."""
+    source = Source(document.path, document.compiled, [_finding(each) for each in document.checked.findings])
+    known = document.project.plan.selection.known
+    reasons = {
+        each.name: rule.why
+        for each in document.checked.findings
+        if (rule := known.get(each.code, each.name)) is not None
+    }
+    data = project_data(document.path, [source], Inputs(), document.project.settings.catalog, reasons=reasons)
+    return page(data, document.path)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    fix = finding.fix
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "pointer": finding.pointer,
+        "step": step_of(finding),
+        "range": None
+        if finding.span is None
+        else {
+            "start": {"line": finding.span.start.line, "column": finding.span.start.column},
+            "end": {"line": finding.span.end.line, "column": finding.span.end.column},
+        },
+        "fix": None if fix is None else {"title": fix.title, "safety": fix.safety.value},
+    }
+
 
 _MOST_LINES = 12
 _LIMITS = Limits(seconds=300)
@@ -23,7 +63,10 @@ class Ran(NamedTuple):
 
 
 def arguments_of(command: str, path: str, scenarios: str) -> list[str]:
-    """The arguments of `workrail-test` for a command of the editor; `scenarios` is the folder they are kept in."""
+    """Return the arguments of `workrail-test` for a command of the editor.
+
+    `scenarios` is the folder they are kept in.
+    """
     return {
         "workrail.run": ["run", path],
         "workrail.generate": ["generate", path, "--out", scenarios],
@@ -36,7 +79,7 @@ COMMANDS = ("workrail.run", "workrail.generate", "workrail.coverage", "workrail.
 
 
 def scenario_folder(path: str, root: str, known: list[str]) -> str:
-    """Where the scenarios of a workflow are: beside those that there are, else a folder of the project."""
+    """Return where the scenarios of a workflow are: beside those that there are, else a folder of the project."""
     name = os.path.splitext(os.path.basename(path))[0]
     for each in known:
         if os.path.basename(each).startswith(f"{name}."):

@@ -105,7 +105,7 @@ Read = Callable[[str], OpenDocument | None]
 
 
 def completions(document: OpenDocument, offset: int, read: Read = lambda path: None) -> list[Completion]:
-    """Everything that fits at a cursor, best first. `read` opens another file."""
+    """Return everything that fits at a cursor, best first. `read` opens another file."""
     if document.kind == CONFIGURATION:
         suggestions = configuration.suggestions(document.path, document.text, offset, document.project)
         return [Completion(label, _VALUE, detail, text, start, end) for label, detail, text, start, end in suggestions]
@@ -134,7 +134,7 @@ def _tokens(known: OpenDocument) -> Iterator[tuple[str, str]]:
 
 
 def _taken(document: OpenDocument, place: Place, offset: int) -> set[str]:
-    """The members that an object has already."""
+    """Return the members that an object has already."""
     if document.is_json:
         return siblings(document.text, offset)
     present = document.at(place.tokens)
@@ -163,7 +163,7 @@ def _member(document: OpenDocument, place: Place, name: str, detail: str, shape:
 
 
 def _shape(schemas: list[dict[str, Any]], walk: SchemaWalk) -> str:
-    """The beginning of a value, as a snippet."""
+    """Return the beginning of a value, as a snippet."""
     types = walk.types(schemas)
     for kind, text in (("string", '"$1"'), ("array", "[$1]"), ("object", "{$1}")):
         if kind in types:
@@ -174,7 +174,7 @@ def _shape(schemas: list[dict[str, Any]], walk: SchemaWalk) -> str:
 def _named_members(
     document: OpenDocument, known: OpenDocument, place: Place, offset: int, read: Read
 ) -> Iterator[Completion]:
-    """Members that are named by another part: arguments of a template, slots, steps and variables of a workflow."""
+    """Yield members that another part names: arguments of a template, slots, steps and variables of a workflow."""
     tokens = place.tokens
     last = tokens[-1] if tokens else ""
     names: Iterable[tuple[str, str]] = ()
@@ -224,7 +224,7 @@ def _string(document: OpenDocument, place: Place, value: str, detail: str, kind:
 
 
 def _named(document: OpenDocument, known: OpenDocument, place: Place, read: Read) -> Iterator[Completion]:
-    """Ids from the catalog, the project and the document itself."""
+    """Yield ids from the catalog, the project and the document itself."""
     if not place.tokens:
         return
     last = place.tokens[-1]
@@ -271,7 +271,7 @@ def _named(document: OpenDocument, known: OpenDocument, place: Place, read: Read
 
 
 def _ids(known: OpenDocument, last: str, parent: str, read: Read) -> Iterator[tuple[str, str]]:
-    """Ids that a place of another document can have: steps of a scenario's workflow, nodes, tasks."""
+    """Yield ids that a place of another document can have: steps of a scenario's workflow, nodes, tasks."""
     if known.kind == "scenario":
         for other in related(known, read):
             if other.is_workflow and (last in ("step", "pending") or parent == "steps"):
@@ -299,7 +299,7 @@ def _levels(known: OpenDocument) -> list[str]:
 
 
 def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[str, str]]:
-    """The variables of a workflow, with where each is set."""
+    """Yield the variables of a workflow, with where each is set."""
     analysis = known.recent_analysis
     if analysis is None:
         return
@@ -319,7 +319,7 @@ def _variables(known: OpenDocument, *, dotted: bool = False) -> Iterator[tuple[s
 
 
 def _condition_values(document: OpenDocument, known: OpenDocument, place: Place) -> Iterator[Completion]:
-    """The values that the compared variable can have."""
+    """Yield the values that the compared variable can have."""
     comparison = place.tokens[:-1]
     if len(place.tokens) > 1 and place.tokens[-1].isdecimal() and place.tokens[-2] == "in":
         comparison = place.tokens[:-2]

@@ -49,6 +49,7 @@ MEANINGS = {
     "evidence": "strict reports validation criteria that prove nothing as errors",
     "new-files": "patterns of files that must follow the rules for new workflows",
     "source-kind": "where the workflows come from (default: inferred from their folders)",
+    "docs-url": "where your site serves these docs; findings link to its pages",
     "cache-dir": "a folder of the project for cached results",
     "plugins": "modules that provide more rules",
     "team-profile": "how strictly team sessions are checked",
@@ -111,7 +112,7 @@ def findings(path: str, text: str, project: Project) -> list[Finding]:
 
 
 def _own_keys(path: str, text: str) -> Iterator[Key]:
-    """Our keys, with their paths inside of our table."""
+    """Yield our keys, with their paths inside of our table."""
     before = ("tool", TABLE) if os.path.basename(path) == SHARED_FILE else ()
     for key in keys_of(text):
         if key.path[: len(before)] == before and len(key.path) > len(before):
@@ -123,7 +124,7 @@ def _place_of(keys: list[Key], path: tuple[str, ...]) -> tuple[int, int]:
 
 
 def _rule_problems(keys: list[Key], text: str, project: Project) -> Iterator[tuple[str, int, int]]:
-    """Patterns that name no rule, each at its place."""
+    """Yield patterns that name no rule, each at its place."""
     rules = project.plan.selection.known()
     for key in keys:
         if key.is_head or not any(name in _RULE_LISTS for name in key.path):
@@ -153,7 +154,7 @@ _ASSIGNMENT = re.compile(r"^\s*([\w.\"'-]+)\s*=\s*(.*)$", re.DOTALL)
 
 
 def cursor_at(path: str, text: str, offset: int) -> Cursor | None:
-    """The place of a cursor, from the lines before it, which need not be valid; None outside of our table."""
+    """Return the place of a cursor, from the lines before it, which need not be valid; None outside of our table."""
     table: tuple[str, ...] = () if os.path.basename(path) != SHARED_FILE else ("",)
     start_of_item = 0
     at = 0
@@ -250,13 +251,13 @@ def rule_text(rule: RuleInfo) -> str:
 
 
 def symbols(path: str, text: str) -> list[Key]:
-    """The tables and keys at the top of our part."""
+    """Return the tables and keys at the top of our part."""
     keys = list(_own_keys(path, text))
     return [key for key in keys if key.is_head or len(key.path) == 1]
 
 
 def suppressed_place(path: str, text: str, offset: int) -> tuple[str, str] | None:
-    """The file and the pointer by ids that the suppression under a cursor is about."""
+    """Return the file and the pointer by ids that the suppression under a cursor is about."""
     for key in _own_keys(path, text):
         if key.path == ("suppress", "place") and key.value[0] <= offset <= key.value[1]:
             value = read_toml(f"x = {text[slice(*key.value)]}")

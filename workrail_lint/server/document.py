@@ -169,7 +169,7 @@ class OpenDocument:
         return schema_walk(kind) if kind in kinds() else None
 
     def place(self, offset: int) -> Place:
-        """The place of a cursor."""
+        """Return the place of a cursor."""
         if self.is_json:
             return place_at(self.text, offset)
         if self.path.endswith((".yaml", ".yml")):
@@ -177,7 +177,7 @@ class OpenDocument:
         return Place((), False, offset, offset, False, "")
 
     def at(self, tokens: tuple[str, ...]) -> Any:
-        """The value at a place, None where there is none."""
+        """Return the value at a place, None where there is none."""
         value = self.value
         for token in tokens:
             if isinstance(value, dict) and token in value:
@@ -189,12 +189,12 @@ class OpenDocument:
         return value
 
     def string_at(self, tokens: tuple[str, ...]) -> str | None:
-        """The string at a place, None where there is another value or none."""
+        """Return the string at a place, None where there is another value or none."""
         value = self.at(tokens)
         return value if isinstance(value, str) else None
 
     def range_of(self, tokens: tuple[str, ...] | str, on_name: bool = False) -> tuple[int, int] | None:
-        """The offsets of a value, or of its name."""
+        """Return the offsets of a value, or of its name."""
         pointer = tokens if isinstance(tokens, str) else encode(tokens)
         node = None if self.tree is None else self.tree.node(pointer)
         if node is None:
@@ -204,7 +204,7 @@ class OpenDocument:
         return node.start, node.end
 
     def part_of(self, pointer: str, start: int, end: int) -> tuple[int, int] | None:
-        """The offsets of a part of a JSON string, which is given by its own code points."""
+        """Return the offsets of a part of a JSON string, which is given by its own code points."""
         node = self.json.node(pointer)
         if node is None or self.text[node.start : node.start + 1] != '"':
             return None

@@ -33,7 +33,7 @@ class Hover(NamedTuple):
 def hover(
     document: OpenDocument, offset: int, read: Callable[[str], OpenDocument | None] = lambda path: None
 ) -> Hover | None:
-    """Findings first, then the variable, the builtin, the step, the hash, or what the schema says."""
+    """Return findings first, then the variable, the builtin, the step, the hash, or what the schema says."""
     checked = document.checked
     parts = [_rule_text(document, each) for each in (*checked.findings, *checked.stale) if _covers(each, offset)]
     place = document.place(offset)
@@ -113,7 +113,7 @@ def _builtin(document: OpenDocument, place: Place) -> str | None:
 
 
 def _fields(schema: dict[str, Any]) -> Iterator[str]:
-    """The members of an artifact, one on each line."""
+    """Yield the members of an artifact, one on each line."""
     required = schema.get("required", ())
     for name, member in schema.get("properties", {}).items():
         values = member.get("enum") or ([member["const"]] if "const" in member else [])
@@ -122,7 +122,7 @@ def _fields(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _identity(document: OpenDocument, place: Place) -> str | None:
-    """The hashes of a workflow, on its own id and version."""
+    """Return the hashes of a workflow, on its own id and version."""
     if not document.is_workflow or place.tokens not in (("id",), ("version",)):
         return None
     compiled = document.compiled.compiled
@@ -135,7 +135,7 @@ def _identity(document: OpenDocument, place: Place) -> str | None:
 def _other_step(
     document: OpenDocument, place: Place, offset: int, read: Callable[[str], OpenDocument | None]
 ) -> str | None:
-    """The step that a scenario names, from its workflow."""
+    """Return the step that a scenario names, from its workflow."""
     name = name_at(document, place, offset) if document.kind == "scenario" else None
     if name is None or name.kind not in (STEP, VARIABLE):
         return None
@@ -155,7 +155,7 @@ def _about(ident: str, title: str, summary: str) -> str:
 
 
 def _step(document: OpenDocument, place: Place) -> str | None:
-    """The compiled prompt of the step, with who wrote each part."""
+    """Return the compiled prompt of the step, with who wrote each part."""
     tokens = place.tokens
     if not document.is_workflow or len(tokens) < 3 or tokens[0] != "steps" or tokens[-1] not in _OF_THE_PROMPT:
         return None
@@ -191,5 +191,5 @@ def _quote(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown leaves alone: editors render what a document says."""
+    """Return text that Markdown leaves alone: editors render what a document says."""
     return _SPECIAL.sub(r"\\\g<0>", text).replace("<", "&lt;")

@@ -58,7 +58,7 @@ class CannotRename(Exception):  # noqa: N818 - an answer to the editor, in a sen
 
 
 def name_at(document: OpenDocument, place: Place, offset: int) -> Name | None:
-    """The name that a cursor is on."""
+    """Return the name that a cursor is on."""
     tokens = place.tokens
     if document.kind == "scenario":
         return _name_in_scenario(document, place)
@@ -87,7 +87,7 @@ def name_at(document: OpenDocument, place: Place, offset: int) -> Name | None:
 
 
 def _name_in_text(document: OpenDocument, offset: int, place: Place) -> Name | None:
-    """A variable or a step that a sentence names."""
+    """Return a variable or a step that a sentence names."""
     analysis = document.analysis
     begin = document.text.rfind(" ", place.start, offset) + 1 or place.start
     for match in re.finditer(r"[A-Za-z0-9_][\w-]*", document.text[begin : min(place.end, offset + 80)]):
@@ -126,7 +126,7 @@ def _name_in_scenario(document: OpenDocument, place: Place) -> Name | None:
 
 
 def _plain_id(document: OpenDocument, tokens: tuple[str, ...], value: str) -> Name | None:
-    """An id that an entry of this document has."""
+    """Return an id that an entry of this document has."""
     if tokens[-1] in _PROSE or not value:
         return None
     for at, other in _strings(document.value, ()):
@@ -157,7 +157,7 @@ def _is_step(tokens: tuple[str, ...]) -> bool:
 
 
 def step_at(document: OpenDocument, offset: int) -> str | None:
-    """The id of the step that an offset is in, the inner one in a loop."""
+    """Return the id of the step that an offset is in, the inner one in a loop."""
     result = None
     for step in document.steps:
         place = document.range_of(step.pointer)
@@ -170,7 +170,7 @@ def step_at(document: OpenDocument, offset: int) -> str | None:
 
 
 def mentions(document: OpenDocument, name: Name) -> list[Mention]:
-    """Every place of a document that has the name, in order, each once."""
+    """Return every place of a document that has the name, in order, each once."""
     if document.value is None:
         return []
     if document.kind == "scenario":
@@ -202,7 +202,7 @@ def _step_mentions(document: OpenDocument, ident: str) -> Iterator[Mention]:
 
 
 def _in_prose(document: OpenDocument, tokens: tuple[str, ...], value: str, ident: str) -> Iterator[Mention]:
-    """A sentence names a step by its id in backticks or quotes, or by one that is no plain word."""
+    """Yield a sentence names a step by its id in backticks or quotes, or by one that is no plain word."""
     if ident not in value:
         return
     word = re.compile(rf"(?<![\w.-]){re.escape(ident)}(?![\w-]|\.\w)")
@@ -263,7 +263,10 @@ def _id_mentions(document: OpenDocument, ident: str) -> Iterator[Mention]:
 
 
 def _scenario_mentions(document: OpenDocument, name: Name) -> Iterator[Mention]:
-    """The steps and variables of its workflow that a scenario names. Steps of a template carry the id of the call."""
+    """Yield the steps and variables of its workflow that a scenario names.
+
+    Steps of a template carry the id of the call.
+    """
     ident = re.compile(rf"{re.escape(name.text)}(?=\Z|\.|__)")
     for tokens, value in _strings(document.value, ()):
         last, parent = tokens[-1], tokens[-2] if len(tokens) > 1 else ""
@@ -337,7 +340,7 @@ def _members(value: Any, tokens: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 
 
 def related(document: OpenDocument, read: Callable[[str], OpenDocument | None]) -> Iterator[OpenDocument]:
-    """The workflow of a scenario; the scenarios of a workflow. `read` opens a file."""
+    """Yield the workflow of a scenario; the scenarios of a workflow. `read` opens a file."""
     if document.kind == "scenario":
         target = document.string_at(("workflow",))
         if target is not None:
@@ -363,7 +366,7 @@ class Target(NamedTuple):
 
 
 def file_at(document: OpenDocument, offset: int) -> Target | None:
-    """The file that the value under a cursor names."""
+    """Return the file that the value under a cursor names."""
     folder = os.path.dirname(document.path)
     if document.kind == CONFIGURATION:
         place = configuration.suppressed_place(document.path, document.text, offset)
@@ -387,7 +390,7 @@ def file_at(document: OpenDocument, offset: int) -> Target | None:
 
 
 def _place_by_ids(path: str, pointer: str) -> Target:
-    """The place that a suppression names, with numbers where it has ids."""
+    """Return the place that a suppression names, with numbers where it has ids."""
     read = read_file(path)
     value: Any = read_json(read.value).value if isinstance(read, Ok) and path.endswith(".json") else None
     tokens: list[str] = []
@@ -408,7 +411,7 @@ def _place_by_ids(path: str, pointer: str) -> Target:
 def everywhere(
     document: OpenDocument, name: Name, read: Callable[[str], OpenDocument | None]
 ) -> Iterator[tuple[OpenDocument, list[Mention]]]:
-    """The mentions of a name in a document and in those that are about the same workflow."""
+    """Yield the mentions of a name in a document and in those that are about the same workflow."""
     documents = [document]
     if name.kind in (STEP, VARIABLE):
         documents += related(document, read)

@@ -35,7 +35,7 @@ class Symbol(NamedTuple):
 
 
 def symbols(document: OpenDocument) -> list[Symbol]:
-    """The parts of a document as a tree: the steps of a workflow, the entries of other documents, headings."""
+    """Return the parts of a document as a tree: the steps of a workflow, the entries of other documents, headings."""
     if document.kind is None:
         return []
     if document.kind == CONFIGURATION:
@@ -71,7 +71,7 @@ def _steps(document: OpenDocument) -> list[Symbol]:
 
 
 def _parts(document: OpenDocument, tokens: tuple[str, ...], value: Any, depth: int) -> Iterator[Symbol]:
-    """Members that hold something, and entries that say what they are called."""
+    """Yield members that hold something, and entries that say what they are called."""
     if depth > _DEEPEST:
         return
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -98,7 +98,7 @@ def _headings(document: OpenDocument) -> list[Symbol]:
 
 
 def _sections(text: str) -> list[tuple[int, str, int, int, int]]:
-    """The headings: level, title, start, end of the line, end of the section."""
+    """Return the headings: level, title, start, end of the line, end of the section."""
     document = read_markdown(text, max_bytes=None)
     result = []
     for number, heading in enumerate(document.headings):
@@ -111,7 +111,7 @@ def _sections(text: str) -> list[tuple[int, str, int, int, int]]:
 
 
 def _nested(headings: list[tuple[int, Symbol]], at: int, level: int) -> tuple[list[tuple[Symbol, int]], int]:
-    """The symbols below a level, each with its inner ones; and where they end."""
+    """Return the symbols below a level, each with its inner ones; and where they end."""
     symbols: list[tuple[Symbol, int]] = []
     while at < len(headings) and headings[at][0] > level:
         own, symbol = headings[at]
@@ -121,7 +121,7 @@ def _nested(headings: list[tuple[int, Symbol]], at: int, level: int) -> tuple[li
 
 
 def folds(document: OpenDocument) -> Iterator[tuple[int, int]]:
-    """The offsets of parts that span several lines."""
+    """Yield the offsets of parts that span several lines."""
     text = document.text
     if document.kind == CONFIGURATION:
         heads = [key.name[0] for key in configuration.symbols(document.path, text) if key.is_head]
@@ -161,7 +161,7 @@ class Hint(NamedTuple):
 
 
 def hints(document: OpenDocument, start: int, end: int) -> list[Hint]:
-    """Where the variable of a condition is set, and how long a compiled prompt is."""
+    """Return where the variable of a condition is set, and how long a compiled prompt is."""
     analysis = document.analysis
     if analysis is None:
         return []
@@ -186,7 +186,7 @@ def hints(document: OpenDocument, start: int, end: int) -> list[Hint]:
 
 
 def prompt_tokens(document: OpenDocument) -> list[tuple[int, int, str]]:
-    """The parts of prompts that mean something: tokens, variables that a sentence sets or reads, steps it names."""
+    """Return the meaningful parts of prompts: tokens, variables that a sentence sets or reads, steps it names."""
     if not document.is_workflow:
         return []
     analysis = document.analysis

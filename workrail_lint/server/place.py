@@ -38,7 +38,7 @@ class _Frame:
 
 
 def place_at(text: str, offset: int) -> Place:
-    """The place of a cursor."""
+    """Return the place of a cursor."""
     frames: list[_Frame] = []
     for match in _TOKEN.finditer(text):
         if match.start() >= offset:
@@ -82,7 +82,7 @@ def place_at(text: str, offset: int) -> Place:
 
 
 def siblings(text: str, offset: int) -> set[str]:
-    """The names of the object around a cursor, without the one that is being typed."""
+    """Return the names of the object around a cursor, without the one that is being typed."""
     levels: list[set[str]] = [set()]
     beyond = 0  # containers that were opened behind the cursor
     name: str | None = None  # a string that is one if a colon follows
@@ -117,7 +117,7 @@ def _decoded(token: str) -> str:
 
 
 def raw_offsets(literal: str) -> list[int]:
-    """For each code point of a JSON string, and for its end, where it begins in the literal with its quotes."""
+    """Return where each code point of a JSON string, and its end, begins in the literal with its quotes."""
     offsets: list[int] = []
     at, end = 1, len(literal) - 1
     while at < end:
@@ -147,7 +147,7 @@ class _YamlFrame:
 
 
 def yaml_place(text: str, offset: int) -> Place:
-    """The place of a cursor. A word that may yet become a key is a name."""
+    """Return the place of a cursor. A word that may yet become a key is a name."""
     frames: list[_YamlFrame] = []
     start = text.rfind("\n", 0, offset) + 1
     for line in text[:start].splitlines():

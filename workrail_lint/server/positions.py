@@ -50,7 +50,7 @@ class Positions:
         return lsp.Range(self.position(start), self.position(end))
 
     def offset(self, position: lsp.Position) -> int:
-        """The offset of a position; one past the end of its line is the end of the line."""
+        """Return the offset of a position; one past the end of its line is the end of the line."""
         if position.line >= len(self._starts):
             return len(self._text)
         start = self._starts[position.line]
@@ -65,7 +65,10 @@ class Positions:
 
 
 def shifted(findings: Iterable[Finding], old: str, new: str) -> list[Finding]:
-    """Copies of the findings with their spans in the new text. They have no fixes: those are about the old one."""
+    """Return copies of the findings with their spans in the new text.
+
+    They have no fixes: those are about the old one.
+    """
     change = difference(old, new)
     source = SourceText(new)
     moved = []

@@ -12,7 +12,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Discovery, is_wanted
 from workrail_lint.project.plan import document_suffixes
-from workrail_lint.project.run import FileOutcome, Plan, check_and_keep, concluded, reported_outcome
+from workrail_lint.project.run import FileOutcome, Plan, check_and_keep, combine, reported_outcome
 from workrail_lint.server.positions import shifted
 from workrail_lint.systems.base import System
 from workrail_lint.systems.workrail.settings import Settings
@@ -78,7 +78,7 @@ class Project:
         return self
 
     def claim(self, path: str, data: bytes) -> Claim | None:
-        """Whose document a text is; None for what `check` would leave alone too."""
+        """Return whose document a text is; None for what `check` would leave alone too."""
         if not is_document(self.config, path):
             return None
         for number, system in enumerate(self.plan.systems):
@@ -123,18 +123,18 @@ class Project:
             for entry in self.plan.suppressions.live:
                 entry.used = False  # by a text that was typed in the meantime
         self.plan.complete = True
-        conclusion = concluded(outcomes, discovery, self.plan)
+        combined = combine(outcomes, discovery, self.plan)
         self.plan.complete = False
-        self._records = conclusion.records
+        self._records = combined.records
         by_path: dict[str, list[Finding]] = {}
-        for finding in conclusion.together:
+        for finding in combined.cross_findings:
             by_path.setdefault(finding.path, []).append(finding)
         self._together = {path: _Together(_text_of(path), findings) for path, findings in by_path.items()}
         if self.config.path is None:
             return
         own = os.path.relpath(self.config.path)
         self.configuration_text = _text_of(own)
-        self.about_configuration = [finding for finding in conclusion.outcome.findings if finding.path == own]
+        self.about_configuration = [finding for finding in combined.outcome.findings if finding.path == own]
 
     def workflows(self) -> Iterator[KnownWorkflow]:
         """Yield the workflows of the project, from what each file says about itself to the others."""

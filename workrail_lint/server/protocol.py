@@ -17,12 +17,13 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.version import VERSION
 from workrail_lint.findings import Edit, Finding
+from workrail_lint.report.data import rule_address
 from workrail_lint.server import actions, commands, completion, names, outline
+from workrail_lint.server.commands import preview
 from workrail_lint.server.connection import Protocol
 from workrail_lint.server.document import OpenDocument
 from workrail_lint.server.hover import hover
 from workrail_lint.server.positions import Positions
-from workrail_lint.server.preview import preview
 from workrail_lint.server.projects import Project
 
 # An editor sends every key; a check begins when the typing rests for a moment.
@@ -80,7 +81,7 @@ class Server(LanguageServer):
         return project
 
     def put(self, uri: str) -> OpenDocument:
-        """The document as the editor has it now, or as it is on disk; JsonRpcInvalidParams says why there is none."""
+        """Return the document as the editor has it now, or as it is on disk; raises JsonRpcInvalidParams."""
         path = path_of(uri)
         opened = self.workspace.get_text_document(uri)
         if not any(opened is each for each in self.workspace.text_documents.values()):
@@ -96,7 +97,7 @@ class Server(LanguageServer):
         return known
 
     def read(self, path: str) -> OpenDocument | None:
-        """Another file, as it is open in the editor or on disk."""
+        """Return another file, as it is open in the editor or on disk."""
         uri = uri_of(path)
         if uri in self.documents:
             return self.put(uri)
@@ -117,9 +118,9 @@ class Server(LanguageServer):
         document = self.put(uri)
         places = self.positions(document)
         checked = document.checked
-        diagnostics = [_diagnostic(finding, places) for finding in checked.findings]
+        diagnostics = [_diagnostic(finding, places, document.project) for finding in checked.findings]
         for finding in checked.stale:
-            diagnostic = _diagnostic(finding, places)
+            diagnostic = _diagnostic(finding, places, document.project)
             diagnostic.message += _STALE
             diagnostic.tags = [lsp.DiagnosticTag.Unnecessary]
             diagnostics.append(diagnostic)
@@ -151,7 +152,7 @@ class Server(LanguageServer):
         task = self._waiting[key] = asyncio.ensure_future(rested())
 
     def reload(self) -> None:
-        """A configuration, a routine or any other file has changed on disk: read everything again."""
+        """Read everything again: a configuration, a routine or any other file has changed on disk."""
         self._earlier = {project.key: project for project in self._projects.values()}
         self._projects = {}
         for uri in list(self.documents):
@@ -179,12 +180,12 @@ class Server(LanguageServer):
         document = self.read(os.path.relpath(path))
         if document is not None:
             places = self.positions(document)
-            diagnostics = [_diagnostic(finding, places) for finding in document.checked.findings]
+            diagnostics = [_diagnostic(finding, places, document.project) for finding in document.checked.findings]
             self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri_of(path), diagnostics))
 
 
 def path_of(uri: str) -> str:
-    """The path of an address, from the current folder if it is in there, as the command line would name it."""
+    """Return the path of an address, from the current folder if it is in there, as the command line would name it."""
     if not uri.startswith("file:"):
         return uri.rpartition(":")[2]
     path = os.path.normpath(unquote(urlsplit(uri).path))
@@ -196,20 +197,23 @@ def uri_of(path: str) -> str:
     return Path(os.path.abspath(path)).as_uri()
 
 
-def _diagnostic(finding: Finding, places: Positions) -> lsp.Diagnostic:
+def _diagnostic(finding: Finding, places: Positions, project: Project) -> lsp.Diagnostic:
     start, end = (0, 0) if finding.span is None else (finding.span.start.offset, finding.span.end.offset)
+    rule = project.plan.selection.known.get(finding.code, finding.name)
+    address = rule and rule_address(project.config.text("docs-url") or "", rule)
     return lsp.Diagnostic(
         places.range(start, end),
         finding.message,
         severity=_SEVERITIES[finding.severity.value],
         code=finding.code,
+        code_description=lsp.CodeDescription(address) if address else None,
         source="workrail-lint",
         data={"name": finding.name},
     )
 
 
 def make_server(open_project: Callable[[str], Project]) -> Server:
-    """A server with all of its features; `open_project` says how a path is checked."""
+    """Return a server with all of its features; `open_project` says how a path is checked."""
     server = Server(open_project)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
@@ -351,7 +355,7 @@ def _add_reading(server: Server) -> None:
 
 
 def _add_navigation(server: Server) -> None:
-    """From a name to its places."""
+    """Return the places by name."""
 
     def mentioned(params: Any) -> list[tuple[lsp.Location, bool]]:
         document, _, offset = _at(server, params)
@@ -429,7 +433,9 @@ def _add_writing(server: Server) -> None:
         result: list[lsp.CodeAction] = []
         if _is_wanted(lsp.CodeActionKind.QuickFix, wanted):
             for action in actions.actions(document, start, end, server.text_of):
-                diagnostics = [_diagnostic(action.finding, places)] if action.finding is not None else None
+                diagnostics = (
+                    [_diagnostic(action.finding, places, document.project)] if action.finding is not None else None
+                )
                 edit = _workspace_edit(server, action.edits)
                 kind = lsp.CodeActionKind.QuickFix
                 result.append(lsp.CodeAction(action.title, kind, diagnostics, action.is_preferred or None, edit=edit))
@@ -487,7 +493,7 @@ def _add_commands(server: Server) -> None:
 
     @server.feature(_PREVIEW)
     def previewed(params: Any) -> dict[str, Any] | None:
-        """The studio page of an open workflow and the step at the cursor."""
+        """Return the studio page of an open workflow and the step at the cursor."""
         try:
             uri, position = str(params.textDocument.uri), lsp.Position(params.position.line, params.position.character)
         except (AttributeError, TypeError, ValueError):
@@ -498,7 +504,9 @@ def _add_commands(server: Server) -> None:
         offset = server.positions(document).offset(position)
         step = names.step_at(document.known, offset)
         wants_page = bool(getattr(params, "page", True))
-        return {"step": step, "page": preview(document.known) if wants_page else None, "id": document.known.at(("id",))}
+        page = preview(document.known) if wants_page else None
+        workflow_id = document.known.at(("id",))
+        return {"step": step, "page": page, "id": workflow_id if isinstance(workflow_id, str) else None}
 
 
 def _is_wanted(kind: lsp.CodeActionKind, wanted: Any) -> bool:
@@ -510,7 +518,7 @@ def _text_edits(edits: Iterable[Edit], places: Positions) -> list[lsp.TextEdit]:
 
 
 def _workspace_edit(server: Server, edits: dict[str, list[Edit]]) -> lsp.WorkspaceEdit:
-    """Edits by path. A file that is not there yet is created."""
+    """Return edits by path. A file that is not there yet is created."""
     changes: list[Any] = []
     for path, listed in edits.items():
         uri = uri_of(path)
