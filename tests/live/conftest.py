@@ -1,0 +1,10 @@
+"""Lets these tests import their project by name wherever pytest was started."""
+
+import sys
+from pathlib import Path
+
+_HERE = str(Path(__file__).parent)
+if _HERE not in sys.path:
+    sys.path.insert(0, _HERE)
+
+from live_project import project, serve, studio  # noqa: E402, F401 - fixtures
