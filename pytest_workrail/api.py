@@ -7,36 +7,43 @@ assert result.status == "complete"
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.misbehaving import Fault
-from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.run.bench import Declared
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import (
     Options,
     RunFailed,
-    Script,
-    Source,
     WorkflowInvalid,
-    agent_of,
     auto,
     compile,  # noqa: A004 - the name of the fixture's method
     erratic,
     lossy,
     run,
     script,
-    setup_of,
     stubborn,
 )
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
 
-# Goldens and scenarios are imported by what needs them: one run does without both.
+# Goldens, scenarios, searches and sessions are imported by what needs them: one run does without all of them.
 if TYPE_CHECKING:
+    from pytest_workrail.explore.generation import Generated
+    from pytest_workrail.explore.generation import generate_scenarios as generate
     from pytest_workrail.golden.profiles import Comparison
+    from pytest_workrail.scenarios.workflow_driver import compare
+    from pytest_workrail.sessions.recorded_session import ReplayedSession, replay
+
+_LATER = {
+    "Comparison": "pytest_workrail.golden.profiles:Comparison",
+    "Generated": "pytest_workrail.explore.generation:Generated",
+    "ReplayedSession": "pytest_workrail.sessions.recorded_session:ReplayedSession",
+    "compare": "pytest_workrail.scenarios.workflow_driver:compare",
+    "generate": "pytest_workrail.explore.generation:generate_scenarios",
+    "replay": "pytest_workrail.sessions.recorded_session:replay",
+}
 
 __all__ = [
     "Agent",
@@ -45,7 +52,9 @@ __all__ = [
     "Declared",
     "Fault",
     "FaultKind",
+    "Generated",
     "Options",
+    "ReplayedSession",
     "Run",
     "RunFailed",
     "WorkflowInvalid",
@@ -53,34 +62,18 @@ __all__ = [
     "compare",
     "compile",
     "erratic",
+    "generate",
     "lossy",
+    "replay",
     "run",
     "script",
     "stubborn",
 ]
 
 
-def compare(
-    workflow: Source, agent: Agent | Script | None = None, mode: Autonomy = "guided", **options: Unpack[Options]
-) -> Comparison:
-    """Run a workflow under both profiles with the same agent and see where they part.
-
-    A scenario file can stand for the workflow, and then for everything else too. A script that fits one profile may
-    not fit the other, so what does not fit is a difference here and no error.
-    """
-    __tracebackhide__ = True
-    from pytest_workrail.golden.files import SCENARIO_ENDING
-    from pytest_workrail.golden.profiles import both_profiles
-    from pytest_workrail.scenarios.workflow_driver import compare_scenario
-
-    if isinstance(workflow, str | os.PathLike) and os.fspath(workflow).endswith(SCENARIO_ENDING):
-        return compare_scenario(Path(workflow))
-    return both_profiles(setup_of(workflow, mode, "reference", options), agent_of(agent))
-
-
 def __getattr__(name: str) -> object:
-    if name != "Comparison":
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pytest_workrail.golden.profiles import Comparison
-
-    return Comparison
+    module, _, attribute = _LATER[name].partition(":")
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value

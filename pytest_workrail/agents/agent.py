@@ -17,19 +17,19 @@ from msgspec import Struct
 from pytest_workrail.engine.core.interpreter import Selection, State
 from pytest_workrail.engine.core.outcomes import InterpreterError
 from pytest_workrail.engine.core.outputs import Submission
-from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.profiles import Profile, ProfileName
 from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.model.words import Autonomy, Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.protocol.sessions import Program
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import hint
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode, GapDetail, UserDependency
 from workrail_lint.systems.workrail.model.build import program_model
 from workrail_lint.systems.workrail.model.ir import Program as Definition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, RepeatingStep
-from workrail_lint.systems.workrail.scenario_words import UserDependency
 
 # What sort of answer a call got, whichever form the profile gives to answers.
 AnswerKind: TypeAlias = Literal["ok", "blocked", "gated", "complete", "error"]
@@ -62,8 +62,11 @@ class Exchange(Struct, frozen=True):
         return "error" if self.is_error else answer_kind(self.response)
 
 
+AttemptOutcome: TypeAlias = Literal["advanced", "blocked", "gated", "error"]
+
+
 class Attempt(Struct, frozen=True):
-    """One attempt at one step, which ended as `advanced`, `blocked`, `gated` or `error`.
+    """One attempt at one step.
 
     `gaps` are the details of the critical gaps it recorded, such as `missing_required_notes`. `of_loop` are those
     of its blockers and gaps that the loop around the step brought about. `levels` are (assessment, dimension, level),
@@ -73,10 +76,10 @@ class Attempt(Struct, frozen=True):
     step_id: str
     loop_path: tuple[tuple[str, int], ...]
     number: int
-    outcome: str
-    blockers: tuple[str, ...]
-    gaps: tuple[str, ...]
-    of_loop: tuple[str, ...]
+    outcome: AttemptOutcome
+    blockers: tuple[BlockerCode, ...]
+    gaps: tuple[GapDetail, ...]
+    of_loop: tuple[BlockerCode | GapDetail, ...]
     fragments: tuple[str, ...]
     levels: tuple[tuple[str, str, str], ...]
     contract: str | None
@@ -129,8 +132,8 @@ class Transcript(Struct, frozen=True, dict=True):
 
     workflow_id: str
     workflow_hash: str
-    profile: str
-    mode: str
+    profile: ProfileName
+    mode: Autonomy
     ir: dict[str, Json]
     exchanges: tuple[Exchange, ...]
     attempts: tuple[Attempt, ...]

@@ -14,9 +14,9 @@ from pytest_workrail.agents.correct import continue_wish
 from pytest_workrail.agents.solving import HOST_ONLY, LIMITS
 from pytest_workrail.engine.protocol.sessions import Program
 from workrail_lint.base.js import Json
-from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.analysis.analysis import analyse
-from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.model.build import workflow_model
 from workrail_lint.systems.workrail.model.ir import Program as Definition
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.solver.expression import Values
@@ -33,10 +33,8 @@ class AskedVariable(NamedTuple):
 @lru_cache(maxsize=64)
 def asked_variables(program: Program) -> Mapping[str, tuple[AskedVariable, ...]]:
     """Return the variables that each step sets by its prompt and that something reads, by the id of the step."""
-    compiled = compile_workflow(_definition(program.ir))
-    if not isinstance(compiled, Ok):
-        return {}
-    analysis = analyse(compiled.value.model, compiled.value.catalog, compiled=compiled.value)
+    # Nothing counts as a mistake: ids and prompts of expanded templates may be longer than an author may write.
+    analysis = analyse(workflow_model(_definition(program.ir), ()), load_core())
     result: dict[str, list[AskedVariable]] = {}
     for name in analysis.by_name:
         domain = analysis.domain(name)

@@ -11,6 +11,7 @@ COMMANDS = {
     "generate": "write scenarios that show everything a workflow can do",
     "sessions": "see what real agents did, turn it into tests, and replay it on a new version",
     "mutate": "measure how many changes of a workflow its scenarios would notice",
+    "studio": "serve the page of a project on this machine: it follows the files, and can act",
     "serve": "serve workflows to a real agent, as an MCP server",
     "explore": "look for runs that break a promise",
     "compare": "show where the two profiles part on a workflow, and why",

@@ -10,7 +10,7 @@ from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
 from pytest_workrail.cli.mutate import workflow_scenarios
-from pytest_workrail.cli.searches import SearchedWorkflow, searched_workflows, shown_path
+from pytest_workrail.cli.workflows import SearchedWorkflow, searched_workflows, shown_path
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.engine.model.words import AUTONOMIES, DEFAULT_PREFERENCES
 from pytest_workrail.golden.profiles import Comparison, ProfileReason, both_profiles, profile_reasons
@@ -21,7 +21,7 @@ from pytest_workrail.scenarios.workflow_driver import Loaded, setup_and_agent
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 from workrail_lint.systems.workrail.scenario import Scenario
 
 _MOST_HEADLINES = 5
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     if not os.path.isdir(folder):
         raise UsageError(f"there is no folder {printable(folder)}")
     reports = [_report(workflow, folder) for workflow in searched.workflows]
-    if args.json:
+    if args.format == "json":
         out_json({"workflows": reports}, indent=2)
     else:
         for report in reports:
@@ -63,7 +63,7 @@ def parser() -> Parser:
     arguments.add_argument(
         "--scenarios", metavar="DIR", help="look for scenarios below this folder (default: the project)"
     )
-    arguments.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_text_or_json(arguments, "answer")
     add_inputs(arguments)
     arguments.epilog = "Exit codes: 0 the profiles agree; 1 they part; 2 an error; 3 no workflow found."
     return arguments

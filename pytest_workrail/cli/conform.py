@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 from pytest_workrail.mcp.conform import Checked, Figures, compare_engine, groups
 from pytest_workrail.mcp.engine_process import engine_version, start_engine
+from workrail_lint.base.files import write_in_place
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compile import compile_for_engine, compile_pin, read_for_compiling
 from workrail_lint.systems.workrail.engines.releases import find_release
@@ -42,13 +42,13 @@ def main(arguments: list[str]) -> int:
         else:
             err(f"{PROGRAM}: engine {printable(version.value)} is not known; compared as the newest known release")
     active = settings(args, config, engine=True)
-    checked = [each for file in workflow_files(args.paths, config) for each in [_checked(file.path, file.data, active)]]
-    workflows = [each for each in checked if each is not None]
-    if not workflows:
+    files = workflow_files(args.paths, config)
+    checked = [(each, file.data) for file in files if (each := _checked(file.path, file.data, active)) is not None]
+    if not checked:
         err("workrail-test: no workflow found")
         return NOTHING
-    figures = _compared(directory, args.node, workflows, args.exchanges)
-    if args.json:
+    figures = _compared(directory, args.node, checked, args.exchanges)
+    if args.format == "json":
         out_json({"engine": version.value, **_report(figures)}, indent=2)
     else:
         _print(version.value, figures)
@@ -65,7 +65,7 @@ def parser() -> Parser:
         "--exchanges", type=int, default=200, metavar="N", help="how many calls of runs to compare (default: 200)"
     )
     arguments.add_argument("--node", metavar="FILE", help="the Node.js program (default: node)")
-    arguments.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_text_or_json(arguments, "answer")
     add_inputs(arguments)
     arguments.epilog = (
         "Exit codes: 0 nothing differs but for known defects of the engine; 1 something does; 2 an error; "
@@ -89,19 +89,19 @@ def _checked(path: str, data: bytes, active: Settings) -> Checked | None:
     return Checked(path, workflow_id, None, compiled.value, None if isinstance(ported, Err) else ported.value.ir)
 
 
-def _compared(directory: Path, node: str | None, workflows: list[Checked], exchanges: int) -> Figures:
+def _compared(directory: Path, node: str | None, checked: list[tuple[Checked, bytes]], exchanges: int) -> Figures:
     """Compare in a workspace of its own, which has nothing but the workflows."""
     with tempfile.TemporaryDirectory(prefix="workrail-conform-") as folder:
         workspace, data = Path(folder, "workspace"), Path(folder, "data")
         (workspace / "workflows").mkdir(parents=True)
         data.mkdir()
-        for number, workflow in enumerate(workflows):
-            copy = workspace / "workflows" / f"{number}-{os.path.basename(workflow.path)}"
-            shutil.copyfile(workflow.path, copy)
+        for number, (_, text) in enumerate(checked):  # as it was read, under a name that every system takes
+            write_in_place(os.fspath(workspace / "workflows" / f"{number}.json"), text, folder)
         started = start_engine(directory, workspace, data, node=node)
         if isinstance(started, Err):
             raise UsageError(printable(started.error))
         try:
+            workflows = [each for each, _ in checked]
             return compare_engine(started.value, workflows, os.fspath(workspace), exchanges=exchanges)
         finally:
             started.value.close()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from pytest_workrail.cli.searches import (
+from pytest_workrail.cli.searches import add_search_options, interruption, perform
+from pytest_workrail.cli.workflows import (
     SearchedWorkflow,
     add_profile_option,
-    add_search_options,
     chosen_profiles,
-    interruption,
-    perform,
     searched_workflows,
     shown_path,
 )
@@ -37,12 +35,12 @@ def main(arguments: list[str]) -> int:
     if not workflows:
         return searched.nothing_found()
     profiles = chosen_profiles(args)
-    work = [
+    work: list[Any] = [
         piece
         for number, workflow in enumerate(workflows)
         for piece in pieces(number, workflow.compiled.ir, profiles, args.runs, args.seed, args.seconds)
     ]
-    gathered = perform(args, TASK, work, "batches of 25 runs")
+    gathered = perform(args, TASK, work, "batches of 25 runs", "run", [piece["runs"] for piece in work])
     reports: list[dict[str, Any]] = []
     for number, workflow in enumerate(workflows):
         results: list[Any] = [each for each in gathered.values if isinstance(each, dict) and each["workflow"] == number]
@@ -50,13 +48,15 @@ def main(arguments: list[str]) -> int:
         if args.out is not None:
             _write_scenarios(args.out, workflow, report)
         reports.append(report)
-    if args.json:
+    if args.format == "json":
         out_json({"seed": args.seed, **interruption(gathered), "workflows": reports}, indent=2)
     else:
         for report in reports:
             if report["violations"] or not gathered.is_interrupted:
                 _print(report)
-    return searched.exit_code(FINDINGS if any(report["violations"] for report in reports) else OK, gathered)
+    return searched.exit_code(
+        FINDINGS if any(report["violations"] for report in reports) else OK, is_interrupted=gathered.is_interrupted
+    )
 
 
 def parser() -> Parser:
@@ -68,7 +68,11 @@ def parser() -> Parser:
         "--seconds", type=float, metavar="S", help="stop after this much processor time per workflow"
     )
     arguments.add_argument(
-        "--out", metavar="DIR", help="write the shortest story of each violation there, as a scenario"
+        "--output",
+        "--out",
+        dest="out",
+        metavar="DIR",
+        help="write the shortest story of each violation there, as a scenario",
     )
     add_profile_option(arguments, "default: both")
     arguments.epilog = "Exit codes: 0 no promise broken; 1 a promise is broken; 2 an error; 3 no workflow found."

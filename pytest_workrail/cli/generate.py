@@ -10,16 +10,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pytest_workrail.cli.searches import (
+from pytest_workrail.cli.searches import add_search_options, interruption, perform, scenario_files, scenarios_about
+from pytest_workrail.cli.workflows import (
     Searched,
     SearchedWorkflow,
     add_profile_option,
-    add_search_options,
     chosen_profiles,
-    interruption,
-    perform,
-    scenario_files,
-    scenarios_about,
     searched_workflows,
     shown_path,
 )
@@ -67,13 +63,15 @@ def main(arguments: list[str]) -> int:
             each["covered"] -= len(each["new"])
         elif args.out is not None:
             _write(Path(args.out), each, prune=args.prune)
-    if args.json:
+    if args.format == "json":
         workflows = [{"workflowId": each["workflowId"], **each} for each in results]
         out_json({**interruption(gathered), "workflows": workflows}, indent=2)
     else:
         for each in results:
             _report(each, args)
-    return searched.exit_code(FINDINGS if args.check and any(each["new"] for each in results) else OK, gathered)
+    return searched.exit_code(
+        FINDINGS if args.check and any(each["new"] for each in results) else OK, is_interrupted=gathered.is_interrupted
+    )
 
 
 def parser() -> Parser:
@@ -86,7 +84,9 @@ def parser() -> Parser:
         choices=systems_without_files(),
         help="generate scenarios for the contract of this system, which needs no workflow",
     )
-    arguments.add_argument("--out", metavar="DIR", help="write the scenarios to this folder (default: only report)")
+    arguments.add_argument(
+        "--output", "--out", dest="out", metavar="DIR", help="write the scenarios to this folder (default: only report)"
+    )
     add_profile_option(arguments, "default: both")
     arguments.add_argument("--golden", action="store_true", help="let the scenarios compare with a golden as well")
     arguments.add_argument(
@@ -125,7 +125,7 @@ def _performed(args: Any, work: list[Work]) -> Gathered:
     together = Gathered()
     for task in dict.fromkeys(task for task, _ in work):
         places = [place for place, (each, _) in enumerate(work) if each == task]
-        gathered = perform(args, task, [work[place][1] for place in places], "workflows")
+        gathered = perform(args, task, [work[place][1] for place in places], "workflows", "workflow")
         together.results += [(places[place], value) for place, value in gathered.results]
         together.is_interrupted = gathered.is_interrupted
         if together.is_interrupted:

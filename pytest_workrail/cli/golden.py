@@ -5,26 +5,32 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.cli.golden_review import review, sections
 from pytest_workrail.golden import files, pending
 from pytest_workrail.golden.diff import Group
+from pytest_workrail.golden.edits import Explained, Outlines, outlines_since
 from pytest_workrail.golden.encoding import FORMAT, migrated
-from pytest_workrail.golden.files import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
+from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.golden_records import in_ci
-from pytest_workrail.golden.pending import Outcome, PendingChanges, about, pending_data, pending_of
-from pytest_workrail.golden.show import golden_names, group_lines, page
-from workrail_lint.base.processes import run_attached
+from pytest_workrail.golden.pending import (
+    Outcome,
+    PendingChanges,
+    about,
+    golden_files,
+    pending_changes,
+    pending_data,
+)
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
+from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
+from workrail_lint.studio.page import goldens_page
 
 _PROGRAM = "workrail-test golden"
 _COMMANDS = {
@@ -36,11 +42,7 @@ _COMMANDS = {
     "migrate": "bring goldens of an earlier format into the format of today",
 }
 _LINE_FEED = b"\n"
-_SKIPPED_FOLDERS = (".*", "node_modules", "__pycache__", "venv")
 _EPILOG = "Exit codes: 0 done, or nothing pending; 1 changes are pending; 2 an error; 3 nothing there to decide about."
-
-_KEYS = "[a]ccept  [r]eject  [s]kip  show a[l]l runs  [o]pen both  [q]uit"
-_END = ("", "q", "\x03", "\x04")
 
 
 def main(arguments: list[str]) -> int:
@@ -54,19 +56,19 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"there is no {printable(str(absent[0]))}")
     match args.command:
         case "list":
-            return _list(_changes(paths), args.json)
+            return _list(pending_changes(paths), args.format == "json")
         case "diff":
-            return _diff(_changes(paths), args)
+            return _diff(pending_changes(paths), args)
         case "accept":
             if in_ci() and not args.write_in_ci:
                 raise UsageError("nothing is accepted in CI without --write-in-ci")
-            return _decide(_changes(paths), args, "accepted")
+            return _decide(pending_changes(paths), args, "accepted")
         case "reject":
-            return _decide(_changes(paths), args, "rejected")
+            return _decide(pending_changes(paths), args, "rejected")
         case "migrate":
             return _migrate(paths, args.dry_run)
         case _:
-            return _review(paths)
+            return _review(paths, args)
 
 
 def parser() -> Parser:
@@ -88,8 +90,20 @@ def parser() -> Parser:
                 "--group", action="append", default=[], metavar="ID", help="only this change, by the id that diff shows"
             )
             command.add_argument("--step", action="append", default=[], metavar="ID", help="only changes of this step")
+        if decides:
+            command.add_argument(
+                "--edit", action="append", default=[], metavar="ID", help="all changes that this edit explains"
+            )
+        if decides or name in ("diff", "review"):
+            command.add_argument(
+                "--base",
+                former=("--git",),
+                metavar="REV",
+                help="explain changes by edits since this git revision, or lockfile (default: the last commit)",
+            )
+            add_inputs(command)
         if name in ("list", "diff", "accept", "reject"):
-            command.add_argument("--json", action="store_true", help="answer with one JSON object")
+            add_text_or_json(command, "answer")
         if name == "diff":
             command.add_argument("--full", action="store_true", help="show all lines of a change, and all its goldens")
             command.add_argument("--html", metavar="FILE", help="write a page to look at instead")
@@ -98,35 +112,6 @@ def parser() -> Parser:
         if name == "migrate":
             command.add_argument("--dry-run", action="store_true", help="only say what would be done")
     return parser
-
-
-def _goldens_of(path: Path) -> Path:
-    """Return where the goldens of a scenario or a test file are; any other path stays what it is."""
-    if not is_source(path.name):
-        return path
-    base = Path(source_base(path.as_posix()))
-    return base.with_name(base.name + ENDING) if path.name.endswith(SCENARIO_ENDING) else base
-
-
-def _files(paths: list[Path], ending: str) -> list[Path]:
-    """Return the goldens, or what is pending beside them, that some paths name. A file named twice is one."""
-    files = {os.path.abspath(path): path for path in reversed(list(_found(paths, ending)))}
-    return sorted(files.values())
-
-
-def _found(paths: list[Path], ending: str) -> Iterator[Path]:
-    for path in map(_goldens_of, paths):
-        if os.path.isdir(path):
-            for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ending):
-                yield from (folder / name for name in names)
-        elif path.name.endswith(ending):
-            yield path
-        elif path.name.endswith(ENDING) and os.path.exists(pending.pending_of(path)):
-            yield pending.pending_of(path)
-
-
-def _changes(paths: list[Path]) -> PendingChanges:
-    return PendingChanges(_files(paths or [Path()], ENDING + PENDING))
 
 
 def _selected(changes: PendingChanges, args: argparse.Namespace) -> list[Group]:
@@ -157,38 +142,86 @@ def _list(changes: PendingChanges, as_json: bool) -> int:
 
 def _diff(changes: PendingChanges, args: argparse.Namespace) -> int:
     groups = _selected(changes, args)
+    explained = _explained(changes, groups, args)
     if args.html is not None:
-        write_output(args.html, page(changes, groups).encode("utf-8", "replace"))
+        content = goldens_page({**pending_data(changes, groups), **explained.to_json()}, _project_name())
+        write_output(args.html, content)
         return FINDINGS if groups else OK
-    if args.json:
-        _answer(pending_data(changes, groups))
+    if args.format == "json":
+        _answer({**pending_data(changes, groups), **explained.to_json()})
         return FINDINGS if changes.proposals else OK
     style = Style(uses_colour())
-    for group in groups:
-        for line in group_lines(group, style, all_goldens=args.full, in_full=args.full):
+    header = ""
+    for section in sections(explained):
+        if section.header != header:
+            header = section.header
+            out(style(printable(header), "bold"))
+        for line in section.lines(style, in_full=args.full):
             out(line)
     for each in changes.proposals:
         if each.problem or each.state == "settled":
             out(f"{printable(each.name)}: {each.problem or 'nothing would change'}")
     if groups:
         goldens = counted(len({name for group in groups for name in group.goldens}), "golden")
-        out(f"\n{counted(len(groups), 'change')} in {goldens}; accept with: {_PROGRAM} accept --group ID (or --all)")
+        by_edit = "--edit ID, --group ID" if explained.in_goldens else "--group ID"
+        out(f"\n{_count(explained, groups)} in {goldens}; accept with: {_PROGRAM} accept {by_edit} (or --all)")
     return FINDINGS if changes.proposals else OK
 
 
+def _project_name() -> str:
+    return os.path.basename(os.getcwd()) or "project"
+
+
+def _count(explained: Explained, groups: list[Group]) -> str:
+    """Return how many changes there are, and how many of them edits explain."""
+    total = counted(len(groups), "change")
+    if not explained.edits:
+        return total
+    left = len(explained.unexplained)
+    edits = counted(len(explained.in_goldens), "edit")
+    verb = "explains" if len(explained.in_goldens) == 1 else "explain"
+    rest = f", {left} not explained," if left else ""
+    return f"{edits} {verb} {len(groups) - left} of {total}{rest}"
+
+
+def _explained(changes: PendingChanges, groups: list[Group], args: argparse.Namespace) -> Explained:
+    return Explained(groups, *_outlines(changes, args))
+
+
+def _outlines(changes: PendingChanges, args: argparse.Namespace) -> tuple[Outlines, str | None]:
+    if not changes.groups:
+        return {}, None
+    config = configuration(args, args.paths[0] if args.paths else os.curdir)
+    return outlines_since(changes.groups, args.base, config, settings(args, config))
+
+
+def _named_by_edit(changes: PendingChanges, args: argparse.Namespace) -> list[Group]:
+    """Return the changes of the edits that the options name."""
+    explained = _explained(changes, changes.groups, args)
+    chosen: list[Group] = []
+    for wanted in args.edit:
+        matching = [each for each in explained.in_goldens if each.id.startswith(wanted)]
+        if len(matching) != 1:
+            problem = "is not unique" if matching else "does not exist"
+            raise UsageError(f"the edit '{printable(wanted)}' {problem} (see {_PROGRAM} diff)")
+        chosen += matching[0].groups
+    return chosen
+
+
 def _decide(changes: PendingChanges, args: argparse.Namespace, word: str) -> int:
-    if not args.paths and not args.group and not args.step and not args.all:
+    if not args.paths and not args.group and not args.step and not args.edit and not args.all:
         raise UsageError(
-            f"say what is {word}: --group ID, --step ID, paths, or --all (see {_PROGRAM} {args.command} --help)"
+            f"say what is {word}: --edit ID, --group ID, --step ID, paths, or --all "
+            f"(see {_PROGRAM} {args.command} --help)"
         )
-    groups = _selected(changes, args)
+    groups = _named_by_edit(changes, args) if args.edit else _selected(changes, args)
     chosen = {group.key.id for group in groups}
     outcome = changes.accept(chosen) if word == "accepted" else changes.reject(chosen)
-    if not args.group and not args.step:
+    if not args.group and not args.step and not args.edit:
         outcome = _with_rest(changes, outcome, word)
     refused = {name for names, _ in outcome.refused for name in names.split(", ")}
     decided = [group for group in groups if not refused & set(group.goldens)]
-    if args.json:
+    if args.format == "json":
         failed = [{"golden": name, "problem": problem} for name, problem in outcome.refused]
         _answer({word: outcome.done, "groups": [group.key.id for group in decided], "failed": failed})
     else:
@@ -224,7 +257,7 @@ def _with_rest(changes: PendingChanges, outcome: Outcome, word: str) -> Outcome:
 
 def _migrate(paths: list[Path], is_dry: bool) -> int:
     problems = count = 0
-    for path in [*_files(paths, ENDING), *_files(paths, ENDING + PENDING)]:
+    for path in [*golden_files(paths, ENDING), *golden_files(paths, ENDING + PENDING)]:
         data = files.read(path) or b""
         migration = migrated(data)
         if isinstance(migration, Err):
@@ -244,114 +277,13 @@ def _migrate(paths: list[Path], is_dry: bool) -> int:
     return USAGE if problems else OK
 
 
-def _review(paths: list[Path]) -> int:
+def _review(paths: list[Path], args: argparse.Namespace) -> int:
     if in_ci():
         raise UsageError("nothing is reviewed in CI: a review needs a person")
-    return review(lambda: _changes(paths))
+    outlines, base = _outlines(pending_changes(paths), args)
+    return review(lambda: pending_changes(paths), lambda groups: Explained(groups, outlines, base))
 
 
 def _answer(data: dict[str, Any]) -> None:
     # In ASCII, because a terminal that can't show a character must not make it something else than JSON.
     out(json.dumps({"version": 1, **data}, indent=2))
-
-
-def review(load: Callable[[], PendingChanges]) -> int:
-    """Ask about every change. The exit code says whether some are left."""
-    style = Style(uses_colour())
-    changes = load()
-    if not changes.groups:
-        _others(changes)
-        out("nothing is pending")
-        return FINDINGS if changes.proposals else OK
-    later = changes.skipped()
-    # What was left for later comes again, but after what nobody has seen yet.
-    queue = sorted((group.key.id for group in changes.groups), key=lambda each: each in later)
-    if later:
-        out(f"{counted(len(later), 'change')} skipped earlier: at the end")
-    for number, wanted in enumerate(queue, 1):
-        changes = load()
-        group = next((each for each in changes.groups if each.key.id == wanted), None)
-        if group is None:
-            continue  # it went with another one
-        out(f"\n{number} of {len(queue)}")
-        for line in group_lines(group, style):
-            out(line)
-        if not _asked(changes, group, style):
-            break
-    changes = load()
-    _others(changes)
-    left = len(changes.groups)
-    out(f"\n{counted(left, 'change')} left" if left else "\nnothing is left")
-    return FINDINGS if changes.proposals else OK
-
-
-def _asked(changes: PendingChanges, group: Group, style: Style) -> bool:
-    """Return one decision. False when that was all for now."""
-    while True:
-        out(f"{style(_KEYS, 'bold')} ", end="")
-        sys.stdout.flush()
-        key = _key()
-        out("" if key in _END else key)
-        match key.lower():
-            case "a":
-                return _done(changes.accept({group.key.id}), "accepted")
-            case "r":
-                return _done(changes.reject({group.key.id}), "rejected")
-            case "s":
-                return _done(changes.skip(group), "left for later")
-            case "l":
-                for line in golden_names(group.goldens, all_goldens=True):
-                    out(f"    {line}")
-            case "o":
-                _open(group)
-            case key if key in _END:
-                return False
-
-
-def _done(outcome: Outcome, word: str) -> bool:
-    if outcome.refused:
-        for name, problem in outcome.refused:
-            err(f"{printable(name)} was not {word}: {problem}")
-    else:
-        out(f"{word} in {counted(len(outcome.done), 'golden')}")
-    return True
-
-
-def _others(changes: PendingChanges) -> None:
-    for each in changes.proposals:
-        if each.problem:
-            out(f"{printable(each.name)}: {each.problem}; run the test again")
-
-
-def _open(group: Group) -> None:
-    """The golden and what it would become, in the reader's editor."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        out("set VISUAL to a program that opens two files, for example: export VISUAL='code --diff'")
-        return
-    golden = Path(group.goldens[0])
-    try:
-        run_attached([*shlex.split(editor), str(golden), str(pending_of(golden))])
-    except (OSError, ValueError) as problem:
-        out(f"{printable(editor)} can't be started: {problem}")
-
-
-def _key() -> str:
-    """One key from a terminal, or the first letter of a line from anything else; nothing at the end of input."""
-    if not sys.stdin.isatty():
-        line = sys.stdin.readline()
-        return line.strip()[:1] or ("s" if line else "")
-    try:
-        import termios
-        import tty
-    except ImportError:
-        return input()[:1]
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    try:
-        tty.setcbreak(descriptor)
-        return os.read(descriptor, 1).decode("utf-8", "replace")
-    except KeyboardInterrupt:
-        raise UsageError("interrupted; what was decided is done") from None
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -7,15 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_workrail.cli.searches import (
-    SearchedWorkflow,
-    add_profile_option,
-    add_search_options,
-    perform,
-    scenarios_about,
-    searched_workflows,
-    shown_path,
-)
+from pytest_workrail.cli.searches import add_search_options, perform, scenarios_about
+from pytest_workrail.cli.workflows import SearchedWorkflow, add_profile_option, searched_workflows, shown_path
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.explore import mutation_report as report
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
@@ -25,8 +18,13 @@ from pytest_workrail.golden.files import SCENARIO_ENDING
 from workrail_lint.base.terminal import err, json_text, out, out_json, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser
+from workrail_lint.studio.page import mutants_page
+from workrail_lint.studio.workflow import Source
+from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.compile import read_for_compiling
 from workrail_lint.systems.workrail.scenario import Scenario
 
 
@@ -55,7 +53,7 @@ def main(arguments: list[str]) -> int:
         known.append({name: result for name, key in keys[-1].items() if (result := cache.get(key)) is not None})
         work += pieces(number, payload, [each.id for each in mutants_of_workflow if each.id not in known[-1]])
     try:
-        gathered = perform(args, TASK, work, "batches of mutants")
+        gathered = perform(args, TASK, work, "batches of mutants", "mutant", [len(piece["mutants"]) for piece in work])
     except UnstableScenario as problem:
         raise UsageError(str(problem)) from None
     for piece in gathered.values:
@@ -69,9 +67,9 @@ def main(arguments: list[str]) -> int:
         judged_count, total = sum(map(len, known)), sum(map(len, keys))
         kept = "" if args.no_cache else "; the next run continues from there"
         err(f"workrail-test mutate: no score: {judged_count} of {counted(total, 'mutant')} judged{kept}")
-        return searched.exit_code(OK, gathered)
+        return searched.exit_code(OK, is_interrupted=gathered.is_interrupted)
     results = [[each[name] for name in names if name in each] for each, names in zip(known, keys, strict=True)]
-    return searched.exit_code(_report(args, folder, workflows, results), gathered)
+    return searched.exit_code(_report(args, folder, workflows, results), is_interrupted=gathered.is_interrupted)
 
 
 def _payload(workflow: SearchedWorkflow, folder: str, profiles: list[str] | None) -> dict[str, Any]:
@@ -96,7 +94,7 @@ def _payload(workflow: SearchedWorkflow, folder: str, profiles: list[str] | None
 
 def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: list[list[dict[str, Any]]]) -> int:
     reports = [
-        report.summary(workflow.compiled.workflow_id, shown_path(workflow.path), judged)
+        report.summary(workflow.compiled, shown_path(workflow.path), judged)
         for workflow, judged in zip(workflows, results, strict=True)
     ]
     if args.write:
@@ -104,14 +102,14 @@ def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: 
             for path in write_missing(workflow, folder, judged):
                 err(f"workrail-test mutate: wrote {printable(shown_path(path))}")
     if args.html is not None:
-        write_output(args.html, report.mutation_page(reports).encode())
+        write_output(args.html, _page(args, workflows, reports))
     if args.report is not None:
         files = {
             shown_path(workflow.path): report.stryker_file(workflow.text, workflow.compiled, judged)
             for workflow, judged in zip(workflows, results, strict=True)
         }
         write_output(args.report, (json_text(report.stryker_report(files), indent=1) + "\n").encode())
-    if args.json:
+    if args.format == "json":
         out_json({"workflows": reports}, indent=2)
     else:
         for summary, judged in zip(reports, results, strict=True):
@@ -121,6 +119,18 @@ def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: 
         err(f"workrail-test mutate: the score {total} % is below {args.fail_under:g} %")
         return FINDINGS
     return OK
+
+
+def _page(args: Any, workflows: list[SearchedWorkflow], reports: list[dict[str, Any]]) -> bytes:
+    """Return the page of the surviving mutants: each workflow with those of its steps."""
+    config = configuration(args, args.paths[0])
+    active = settings(args, config)
+    sources = [
+        Source(shown_path(each.path), check_document(read_for_compiling(each.text), each.path, active, None), ())
+        for each in workflows
+    ]
+    name = os.path.basename(os.path.abspath(config.root)) or "project"
+    return mutants_page(sources, {"workflows": reports}, active.catalog, name)
 
 
 def parser() -> Parser:
@@ -145,8 +155,9 @@ def _print(totals: dict[str, Any], results: list[dict[str, Any]]) -> None:
     counts = f"{counted(totals['mutants'], 'mutant')}, {totals['killed']} killed, {len(totals['survived'])} survived"
     bounded = f", {totals['inertBounded']} of them by bounded search" if totals["inertBounded"] else ""
     out(f"{printable(totals['workflowId'])}: {totals['score']} % ({counts}, {totals['inert']} inert{bounded})")
-    for line in (*report.table(results, "operator"), *report.table(results, "place")):
-        out(f"  {printable(line)}")
+    if totals["survived"]:  # else every row of the tables says the same
+        for line in (*report.table(results, "operator"), *report.table(results, "place")):
+            out(f"  {printable(line)}")
     if totals["unchecked"]:
         out(
             f"  {counted(totals['unchecked'], 'killed mutant')} changed only what the scenarios don't compare: "

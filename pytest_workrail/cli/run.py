@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_workrail.cli.searches import add_profile_option, chosen_profiles, searched_workflows, shown_path
+from pytest_workrail.cli.workflows import add_profile_option, chosen_profiles, searched_workflows, shown_path
 from pytest_workrail.engine.model.words import AUTONOMIES
 from pytest_workrail.run import start
-from pytest_workrail.run.result import Run
-from pytest_workrail.scenarios.collection import unreached_steps
-from pytest_workrail.scenarios.drivers import transcript_lines
+from pytest_workrail.run.result import Run, transcript_lines, unreached_steps
 from workrail_lint.base.terminal import out, out_json, printable
 from workrail_lint.cli import FINDINGS, OK, UsageError
-from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 
 
 def main(arguments: list[str]) -> int:
@@ -34,7 +32,7 @@ def main(arguments: list[str]) -> int:
         }
         for workflow in searched.workflows
     ]
-    if args.json:
+    if args.format == "json":
         out_json({"workflows": reports}, indent=2)
     else:
         for report in reports:
@@ -46,7 +44,7 @@ def main(arguments: list[str]) -> int:
 def parser() -> Parser:
     arguments = Parser("run", "Run workflows with the automatic agent.", "workrail-test")
     arguments.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
-    arguments.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_text_or_json(arguments, "answer")
     arguments.add_argument("-v", "--verbose", action="store_true", help="show what the agent reads and answers")
     arguments.add_argument(
         "--context",
@@ -85,7 +83,7 @@ def _played(compiled: Any, profile: Any, args: Any) -> dict[str, Any]:
         run = start.run(compiled, mode=args.mode, profile=profile, context=_context(args.context))
     except start.RunFailed as failure:
         return {"profile": profile, "status": "failed", "steps": [], "problem": str(failure)}
-    if args.verbose and not args.json:
+    if args.verbose and args.format != "json":
         _print_exchanges(run)
     problem = None
     unreached = unreached_steps(run.transcript)

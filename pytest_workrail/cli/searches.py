@@ -1,4 +1,4 @@
-"""Code that `generate`, `mutate`, `explore` and `compare` share: options, named workflows and their scenarios."""
+"""Code that `generate`, `mutate` and `explore` share: options, processes, and the scenarios about a workflow."""
 
 from __future__ import annotations
 
@@ -11,68 +11,30 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.cli.workflows import SearchedWorkflow, shown_path
 from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLost, gather, open_executor
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.scenarios.drivers import ScenarioDocument, open_scenario
 from pytest_workrail.scenarios.workflow_driver import load
 from workrail_lint.base.files import is_below, output_root, walk
 from workrail_lint.base.js import Json
+from workrail_lint.base.progress import Progress
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import Progress, err, printable
-from workrail_lint.cli import INTERRUPTED, NOTHING, USAGE, UsageError
-from workrail_lint.cli.arguments import configuration, settings, workflow_files
-from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.project.config import Config
-from workrail_lint.systems.workrail.compile import compile_source
-from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.base.terminal import err, printable
+from workrail_lint.cli import UsageError
+from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 
 _SKIPPED = ("node_modules", "__pycache__", "venv")
 _WORKFLOW_DRIVER = "workflow_driver"
 
 
-class SearchedWorkflow(Struct, frozen=True):
-    """A workflow file, compiled."""
-
-    path: str
-    text: bytes
-    compiled: CompiledWorkflow
-
-
-class Searched(Struct, frozen=True):
-    """The input of a search. `has_broken`: some workflows don't compile and are left out."""
-
-    config: Config
-    workflows: list[SearchedWorkflow]
-    has_broken: bool
-
-    def nothing_found(self) -> int:
-        """Return the exit code where there is no workflow to search."""
-        if self.has_broken:
-            return USAGE
-        err("workrail-test: no workflow found")
-        return NOTHING
-
-    def exit_code(self, otherwise: int, gathered: Gathered | None = None) -> int:
-        """Return the exit code of a command that is done; one that left something out has failed."""
-        if gathered is not None and gathered.is_interrupted:
-            return INTERRUPTED
-        return USAGE if self.has_broken else otherwise
-
-
 def add_search_options(parser: Parser, paths: Literal["+", "*"] = "+") -> None:
     """The options of every search."""
     parser.add_argument("paths", nargs=paths, metavar="WORKFLOW", help="workflows, or folders of workflows")
-    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    add_text_or_json(parser, "answer")
     parser.add_argument("--jobs", type=_positive, default=1, metavar="N", help="use N processes (default: 1)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="use the dask cluster of this scheduler instead")
     add_inputs(parser)
-
-
-def add_profile_option(parser: Parser, default: str) -> None:
-    parser.add_argument(
-        "--profile", choices=tuple(PROFILES), action="append", help=f"the run profile, may be repeated ({default})"
-    )
 
 
 def _positive(text: str) -> int:
@@ -80,27 +42,6 @@ def _positive(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
-
-
-def chosen_profiles(args: argparse.Namespace) -> list[ProfileName]:
-    """Return the profiles that were asked for, in their order; all of them if none was."""
-    return [name for name in PROFILES if name in (args.profile or PROFILES)]
-
-
-def searched_workflows(args: argparse.Namespace) -> Searched:
-    """The workflows at and below the paths. One that does not compile is reported, and the others are searched."""
-    config = configuration(args, args.paths[0] if args.paths else os.curdir)
-    active = settings(args, config)
-    workflows: list[SearchedWorkflow] = []
-    has_broken = False
-    for file in workflow_files(args.paths, config):
-        compiled = compile_source(file.data, active)
-        if isinstance(compiled, Err):
-            has_broken = True
-            err(f"workrail-test: {printable(file.path)} does not compile: {printable(compiled.error[0].message)}")
-        else:
-            workflows.append(SearchedWorkflow(file.path, file.data, compiled.value))
-    return Searched(config, workflows, has_broken)
 
 
 @contextmanager
@@ -113,11 +54,23 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
         yield executor
 
 
-def perform(args: argparse.Namespace, task: Task, pieces: Sequence[Json], label: str) -> Gathered:
-    """Perform a task on all pieces, with a counter for whoever watches. An interruption keeps what is done."""
+def perform(
+    args: argparse.Namespace,
+    task: Task,
+    pieces: Sequence[Json],
+    label: str,
+    noun: str,
+    sizes: Sequence[int] | None = None,
+) -> Gathered:
+    """Perform a task on all pieces, with a counter for whoever watches. An interruption keeps what is done.
+
+    `label` is what pieces are called. `noun` is one of the things that are counted, of which a piece has as many as
+    its size says.
+    """
+    counts = sizes or [1] * len(pieces)
     try:
-        with executor_of(args) as executor:
-            gathered = gather(executor, task, pieces, Progress(len(pieces), label))
+        with executor_of(args) as executor, Progress(sum(counts), noun, ticking=True) as progress:
+            gathered = gather(executor, task, pieces, lambda place: progress.step(counts[place]))
     except WorkerLost as problem:
         raise UsageError(str(problem)) from None
     if gathered.is_interrupted:
@@ -129,11 +82,6 @@ def perform(args: argparse.Namespace, task: Task, pieces: Sequence[Json], label:
 def interruption(gathered: Gathered) -> dict[str, Json]:
     """Return what marks a report in JSON as incomplete; nothing for one that is complete."""
     return {"interrupted": True} if gathered.is_interrupted else {}
-
-
-def shown_path(path: str) -> str:
-    """Return a path as reports have it: with forward slashes, the same on every machine."""
-    return path.replace(os.sep, "/")
 
 
 class FoundScenario(Struct, frozen=True):

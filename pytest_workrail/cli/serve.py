@@ -8,8 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.cli.redaction import redaction_rules
-from pytest_workrail.cli.sessions import add_redaction
+from pytest_workrail.cli.sessions import add_redaction, redaction_rules
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary

@@ -13,16 +13,16 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
-from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.sessions.data_folder import DataFolder, usual_place
 from pytest_workrail.sessions.listing import STATUSES, Summary, duration, summaries
 from workrail_lint.base.files import PRIVATE
-from workrail_lint.base.redaction import Redactor
+from workrail_lint.base.redaction import Redactor, Rule, chosen_rules
+from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, json_text, out, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.output import write_output
-from workrail_lint.cli.parser import Parser
+from workrail_lint.cli.parser import Parser, add_text_or_json
 
 PROGRAM = "workrail-test sessions"
 _COMMANDS = {
@@ -126,21 +126,21 @@ def parser(arguments: Collection[str] = _COMMANDS.keys()) -> Parser:
             command.add_argument(
                 "--into", metavar="DIR", help="the data folder of our engine (default: the one it always uses)"
             )
-            command.add_argument("--json", action="store_true", help="answer with one JSON object")
+            add_text_or_json(command, "answer")
             continue
         _add_common(command, name)
         _OPTIONS[name](command)
     return parser
 
 
-def _add_common(command: argparse.ArgumentParser, name: str) -> None:
+def _add_common(command: Parser, name: str) -> None:
     command.add_argument(
         "--data",
         metavar="DIR",
         help="the engine's data folder (default: WORKRAIL_DATA_DIR, else .workrail/data in the home folder)",
     )
     if name != "export":
-        command.add_argument("--json", action="store_true", help="answer with one JSON object")
+        add_text_or_json(command, "answer")
     if name != "list":
         many = name in ("stats", "record", "replay")
         command.add_argument(
@@ -151,21 +151,21 @@ def _add_common(command: argparse.ArgumentParser, name: str) -> None:
         )
 
 
-def _list_options(command: argparse.ArgumentParser) -> None:
+def _list_options(command: Parser) -> None:
     _add_filters(command)
     command.add_argument("--limit", type=_count, metavar="N", help="show no more than this many")
     command.add_argument("--no-cache", action="store_true", help="read everything anew")
     add_redaction(command)
 
 
-def _add_filters(command: argparse.ArgumentParser) -> None:
+def _add_filters(command: Parser) -> None:
     command.add_argument("--workflow", metavar="ID", help="only sessions of this workflow")
     command.add_argument("--status", action="append", choices=STATUSES, metavar="STATUS", help=", ".join(STATUSES))
     command.add_argument("--since", type=_date, metavar="DATE", help="only sessions with events on or after 2026-01-31")
     command.add_argument("--until", type=_date, metavar="DATE", help="only sessions started on or before 2026-01-31")
 
 
-def _add_profile(command: argparse.ArgumentParser) -> None:
+def _add_profile(command: Parser) -> None:
     from pytest_workrail.engine.core.profiles import PROFILES  # here, because a list must not wait for the engine
 
     command.add_argument(
@@ -176,24 +176,25 @@ def _add_profile(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _show_options(command: argparse.ArgumentParser) -> None:
+def _show_options(command: Parser) -> None:
     _add_profile(command)
     command.add_argument("--prompts", action="store_true", help="what the agent read, rebuilt from the pinned workflow")
     command.add_argument("--full", action="store_true", help="do not shorten notes and artifacts")
     command.add_argument("--mermaid", action="store_true", help="draw the nodes as a mermaid diagram")
-    command.add_argument("--html", metavar="FILE", help="write a page instead")
+    command.add_argument("--html", metavar="FILE", help="write a studio of this session instead")
     add_redaction(command)
 
 
-def _stats_options(command: argparse.ArgumentParser) -> None:
+def _stats_options(command: Parser) -> None:
     command.add_argument("--workflow", metavar="ID", help="only sessions of this workflow")
-    command.add_argument("--html", metavar="FILE", help="write a page instead")
+    command.add_argument("--each", action="store_true", help="with --json: also list the sessions of each version")
+    command.add_argument("--html", metavar="FILE", help="write a studio of these sessions instead")
     add_redaction(command)
 
 
-def _record_options(command: argparse.ArgumentParser) -> None:
+def _record_options(command: Parser) -> None:
     _add_profile(command)
-    command.add_argument("--out", metavar="DIR", help="the folder for the scenarios")
+    command.add_argument("--output", "--out", dest="out", metavar="DIR", help="the folder for the scenarios")
     command.add_argument(
         "--workflow",
         action="append",
@@ -205,7 +206,7 @@ def _record_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--force", action="store_true", help="replace scenarios that exist")
 
 
-def add_redaction(command: argparse.ArgumentParser) -> None:
+def add_redaction(command: Parser) -> None:
     """Add the options that choose what is redacted before sessions are written."""
     command.add_argument(
         "--redact",
@@ -217,7 +218,15 @@ def add_redaction(command: argparse.ArgumentParser) -> None:
     command.add_argument("--keep", action="append", default=[], metavar="RULE", help="leave out a rule of redaction")
 
 
-def _replay_options(command: argparse.ArgumentParser) -> None:
+def redaction_rules(args: argparse.Namespace) -> list[Rule]:
+    """Return the rules of redaction that the options ask for."""
+    rules = chosen_rules(args.redact, args.keep)
+    if isinstance(rules, Err):
+        raise UsageError(printable(rules.error))
+    return rules.value
+
+
+def _replay_options(command: Parser) -> None:
     _add_profile(command)
     command.add_argument(
         "--workflow",
@@ -227,8 +236,10 @@ def _replay_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _export_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", metavar="FILE", help="the file to write (default: SESSION.session.json)")
+def _export_options(command: Parser) -> None:
+    command.add_argument(
+        "--output", "--out", dest="out", metavar="FILE", help="the file to write (default: SESSION.session.json)"
+    )
     command.add_argument("--salvage", action="store_true", help="of a damaged session, as much as can be trusted")
 
 
@@ -275,7 +286,7 @@ def run_list(args: argparse.Namespace) -> int:
         return nothing(folder)
     chosen = [each for each in listed if _matches(each, args)]
     page = chosen if args.limit is None else chosen[: args.limit]
-    if args.json:
+    if args.format == "json":
         report = {"sessions": [each.to_json() for each in page], "total": len(listed), "matching": len(chosen)}
         answer(redacted(report, redactor))
         return OK if chosen else NOTHING

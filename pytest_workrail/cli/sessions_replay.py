@@ -9,7 +9,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.cli.sessions import (
     PROGRAM,
     answer,
@@ -17,6 +16,7 @@ from pytest_workrail.cli.sessions import (
     data_folder,
     empty_remark,
     nothing,
+    redaction_rules,
     shown_path,
     write_file,
 )
@@ -24,13 +24,13 @@ from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.disk import SystemClock, SystemEntropy, data_root, on_disk
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
-from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES
 from pytest_workrail.sessions.prompts import read_only_home
 from pytest_workrail.sessions.recorded_session import replay_session
 from pytest_workrail.sessions.recording import RecordedScenario, record
 from pytest_workrail.sessions.replay import Judgement, recorded_runs
 from pytest_workrail.sessions.versions import BUNDLE_ENDING, Version, versions_below
 from workrail_lint.base.files import read_bytes
+from workrail_lint.base.progress import tracked
 from workrail_lint.base.redaction import Redactor, Rule
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, out, printable
@@ -58,7 +58,7 @@ def run_replay(args: argparse.Namespace) -> int:
     if not versions:
         err(f"{PROGRAM}: no workflow was found in {', '.join(map(printable, args.workflow or [os.curdir]))}")
         return NOTHING
-    results = [replay_session(folder, session, versions, args.profile) for session in chosen]
+    results = [replay_session(folder, session, versions, args.profile) for session in tracked(chosen, "session")]
     judged = [each for result in results for each in result.judgements]
     failed = [result for result in results if result.problem is not None]
     empty = [result.session for result in results if result.is_empty]
@@ -75,7 +75,7 @@ def run_replay(args: argparse.Namespace) -> int:
     if not judged and not unjudged:
         err(f"{PROGRAM}: none of {counted(len(chosen), 'session')} is of a workflow that was found")
         return NOTHING
-    if args.json:
+    if args.format == "json":
         others = {
             "failed": [{"session": result.session, "reason": result.problem} for result in failed],
             "leftOut": dict(sorted(left_out.items())),
@@ -150,7 +150,7 @@ def run_record(args: argparse.Namespace) -> int:
     """Write scenarios and goldens, and say of each whether it passes."""
     rules = redaction_rules(args)
     if args.rules:
-        _show_rules(rules, args.json)
+        _show_rules(rules, args.format == "json")
         return OK
     if args.out is None:
         raise UsageError(f"say where the scenarios go: --out DIR (run {PROGRAM} record --help for details)")
@@ -162,7 +162,7 @@ def run_record(args: argparse.Namespace) -> int:
     scenarios: list[RecordedScenario] = []
     failed: list[dict[str, Any]] = []
     empty: list[str] = []
-    for session in chosen:
+    for session in tracked(chosen, "session"):
         runs = recorded_runs(folder, session, args.profile)
         if isinstance(runs, Err):
             failed.append({"session": session, "reason": runs.error})
@@ -183,7 +183,7 @@ def run_record(args: argparse.Namespace) -> int:
         err(f"{PROGRAM}: {empty_remark(empty)}")
     if len(empty) == len(chosen):
         return nothing(folder)
-    if args.json:
+    if args.format == "json":
         answer({"recorded": [_recorded_json(each) for each in scenarios], "failed": failed})
     else:
         _print_recorded(scenarios, failed)
@@ -269,7 +269,7 @@ def run_import(args: argparse.Namespace) -> int:
     refused: list[dict[str, str]] = []
     for name in args.files:
         try:
-            raw = read_bytes(name, MAX_FILE_BYTES)
+            raw = read_bytes(name)
         except OSError as problem:
             raise UsageError(f"{printable(name)} can't be read ({problem.strerror})") from None
         stores = home.value.stores
@@ -278,7 +278,7 @@ def run_import(args: argparse.Namespace) -> int:
             refused.append({"file": name, "code": session.error.code, "message": session.error.message})
         else:
             imported.append({"file": name, "session": session.value})
-    if args.json:
+    if args.format == "json":
         answer({"imported": imported, "refused": refused, "data": os.fspath(root.value)})
     else:
         for each in imported:

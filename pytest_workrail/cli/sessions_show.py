@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pytest_workrail.cli.redaction import redaction_rules
 from pytest_workrail.cli.sessions import (
     PROGRAM,
     answer,
@@ -14,20 +14,28 @@ from pytest_workrail.cli.sessions import (
     empty_remark,
     nothing,
     redacted,
+    redaction_rules,
     write_file,
 )
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.prompts import node_prompts
+from pytest_workrail.sessions.replay import pinned_of
 from pytest_workrail.sessions.session_log import read_log
-from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, stats_page, story_page, times
+from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions, times
 from pytest_workrail.sessions.story import Story, defects_of, stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
+from workrail_lint.base.progress import tracked
 from workrail_lint.base.redaction import Redactor
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, OK
+from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.studio.inputs import Inputs
+from workrail_lint.studio.page import sessions_page
+from workrail_lint.studio.runs import session_runs
+from workrail_lint.systems.workrail.model.build import program_model
+from workrail_lint.systems.workrail.model.ir import Program
 
 
 def run_show(args: argparse.Namespace) -> int:
@@ -41,16 +49,15 @@ def run_show(args: argparse.Namespace) -> int:
         (story, _prompts(args, folder, story), defects_of(folder, story)) for story in stories(folder, session_id, log)
     ]
     is_damaged = log.damage is not None or any(story.damage for story, _, _ in all_runs)
-    if args.json:
+    if args.format == "json" or args.html is not None:
         runs = [redactor.for_report(run).report(run) for run in (story_json(*each) for each in all_runs)]
+    if args.html is not None:
+        pins = dict.fromkeys((story.workflow_hash,) for story, _, _ in all_runs)
+        inputs = Inputs(runs=tuple(session_runs({"runs": runs}, session_id)))
+        write_file(args.html, sessions_page(_programs(folder, pins, redactor), inputs, session_id))
+    elif args.format == "json":
         facts = {"session": session_id, "damage": log.damage, "unknownEvents": log.unknown}
         answer({**facts, "redacted": redactor.totals, "runs": runs})
-    elif args.html is not None:
-        pages = [
-            list(story_lines(*each, full=True, redactor=redactor.for_report(story_json(each[0])))) for each in all_runs
-        ]
-        page = story_page(session_id, pages)
-        write_file(args.html, page.encode("utf-8", "replace"))
     elif args.mermaid:
         out("".join(story_mermaid(story) for story, _, _ in all_runs), end="")
     else:
@@ -76,19 +83,36 @@ def _prompts(args: argparse.Namespace, folder: DataFolder, story: Story) -> dict
     return prompts.value
 
 
+def _programs(folder: DataFolder, pins: Iterable[Iterable[str]], redactor: Redactor) -> Iterator[tuple[str, Program]]:
+    """Yield of each workflow the first of these versions that can be drawn, with its hash."""
+    for hashes in pins:
+        for pin_hash in hashes:
+            pinned = pinned_of(folder, pin_hash)
+            if isinstance(pinned, Ok):
+                yield pin_hash, program_model(redactor.value(pinned.value.runnable))
+                break
+
+
 def run_stats(args: argparse.Namespace) -> int:
     """Print the counts over the chosen sessions."""
     folder = data_folder(args)
+    if args.each and args.format != "json":
+        raise UsageError("--each needs --json")
     redactor = Redactor(redaction_rules(args))
-    statistics = count_sessions(folder, chosen_sessions(args, folder), args.workflow)
+    each = args.each or args.html is not None
+    chosen = tracked(chosen_sessions(args, folder), "session")
+    statistics = count_sessions(folder, chosen, args.workflow, each=each)
     if not statistics.workflows:
         if statistics.empty:
             err(f"{PROGRAM}: {empty_remark(statistics.empty)}")
         return nothing(folder)
-    if args.json:
-        answer(redacted(statistics.to_json(), redactor))
-    elif args.html is not None:
-        write_file(args.html, stats_page(statistics).encode("utf-8", "replace"))
+    if args.html is not None:
+        report = redacted(statistics.to_json(each=each), redactor)
+        pins = [[version["hash"] for version in entry["each"]] for entry in report["workflows"]]
+        inputs = Inputs(sessions=report)
+        write_file(args.html, sessions_page(_programs(folder, pins, redactor), inputs, "sessions"))
+    elif args.format == "json":
+        answer(redacted(statistics.to_json(each=each), redactor))
     else:
         _print(statistics)
     return OK

@@ -220,7 +220,7 @@ class GateGoal(GoalKind):
             yield Point(cls, evidence.place, ASKED)
 
     @classmethod
-    def fits(cls, mode: str, profile: Profile) -> bool:
+    def fits(cls, mode: Autonomy, profile: Profile) -> bool:
         return not (mode == NEVER_STOP and profile.allows(UserOnlyDependency))
 
 
@@ -289,7 +289,7 @@ class BlockerGoal(GoalKind):
             yield from (Point(cls, place, code) for code in GAP_OF_BLOCKER if code in words)
 
     @classmethod
-    def fits(cls, mode: str, profile: Profile) -> bool:
+    def fits(cls, mode: Autonomy, profile: Profile) -> bool:
         return mode == GUIDED
 
 
@@ -333,7 +333,7 @@ class GapGoal(GoalKind):
             yield from (Point(cls, place, gap) for gap in GAP_OF_BLOCKER.values() if gap in words)
 
     @classmethod
-    def fits(cls, mode: str, profile: Profile) -> bool:
+    def fits(cls, mode: Autonomy, profile: Profile) -> bool:
         return mode == NEVER_STOP
 
 

@@ -49,7 +49,7 @@ from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
 
 def observe(transcript: Transcript, *, strong: bool = False) -> frozenset[Point]:
     """Return every point a run showed; some may be no goal of the workflow under any profile."""
-    profile = PROFILES[transcript.profile]  # type: ignore[index]
+    profile = PROFILES[transcript.profile]
     points = {point for each in _evidence(transcript, profile, strong=strong) for point in observed_points(each)}
     return frozenset(points if strong else (point for point in points if not point.kind.is_strong))
 

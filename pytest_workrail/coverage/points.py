@@ -18,10 +18,11 @@ from pytest_workrail.coverage.reach import ConditionScope
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model.reasons import MissingContextKey
 from pytest_workrail.engine.model.step_keys import LoopPath, LoopPosition
+from pytest_workrail.engine.model.words import Autonomy
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode, GapDetail
 from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import ProgramStep, PromptFragment, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
 from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import Comparison, Expression, comparison_of, read
 
@@ -331,7 +332,7 @@ class AttemptSeen(Struct, frozen=True):
     place: str
     step: ProgramStep
 
-    def refusals(self) -> Iterator[tuple[str, Counter[str]]]:
+    def refusals(self) -> Iterator[tuple[str, Counter[BlockerCode | GapDetail]]]:
         """Yield the step and the loop around it, each with the codes and gaps that it brought about."""
         of_loop = Counter(self.attempt.of_loop)
         yield self.place, Counter((*self.attempt.blockers, *self.attempt.gaps)) - of_loop
@@ -394,7 +395,7 @@ class GoalKind:
         return f"{count} {cls.noun if count == 1 else cls.plural}"
 
     @classmethod
-    def fits(cls, mode: str, profile: Profile) -> bool:
+    def fits(cls, mode: Autonomy, profile: Profile) -> bool:
         """Return whether a run in this mode can show points of this kind."""
         return True
 

@@ -16,27 +16,23 @@ from pytest_workrail.agents.correct import continue_wish, smallest_artifact, sol
 from pytest_workrail.agents.values import failing_notes
 from pytest_workrail.engine.core.conditions import is_met, json_of
 from pytest_workrail.engine.core.index import ASSESSMENT, ContractPack
-from pytest_workrail.engine.core.modes import may_need_person
 from pytest_workrail.engine.core.profiles import (
     Profile,
 )
 from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.model.reasons import (
     REASONS,
-    CapabilityUnavailable,
-    CapabilityUnknown,
     FollowupRequired,
     InvalidRequiredOutput,
     LoopLimitReached,
-    MissingNotes,
     MissingRequiredOutput,
     UserOnlyDependency,
 )
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode, GapDetail
 from workrail_lint.systems.workrail.model.build import condition_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import CountSource, LoopCondition, Program, ProgramStep, RepeatingStep
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
 from workrail_lint.systems.workrail.solver import Wish
 from workrail_lint.systems.workrail.solver.expression import IMPOSSIBLE, Comparison, comparisons_in
 from workrail_lint.systems.workrail.solver.search import Solver
@@ -270,7 +266,7 @@ AT_LIMIT = LoopLimitReached.code
 REFUSALS = {reason.code: reason for reason in REASONS if reason.cause}
 REFUSAL_OF_GAP = {reason.gap_reason[1]: reason for reason in REFUSALS.values()}
 # What a run that never stops records instead of each blocker.
-GAP_OF_BLOCKER: dict[BlockerCode, str] = {code: reason.gap_reason[1] for code, reason in REFUSALS.items()}
+GAP_OF_BLOCKER: dict[BlockerCode, GapDetail] = {code: reason.gap_reason[1] for code, reason in REFUSALS.items()}
 
 # Every run is started with a goal.
 _ALWAYS_SET = frozenset(("goal",))
@@ -283,16 +279,8 @@ def step_blockers(
 
     What only a broken pattern or schema brings about is not among them: the linter refuses it.
     """
-    codes = list(_output_codes(step, packs))
-    if step.probed_capability in program.required_capabilities and profile.allows(CapabilityUnknown):
-        codes += [CapabilityUnknown.code, CapabilityUnavailable.code]
-    if step.requires_notes:
-        codes.append(MissingNotes.code)
-    if step.assessments is not None and step.assessments.consequences:
-        codes.append(FOLLOWUP)
-    if may_need_person(step) and profile.allows(UserOnlyDependency):
-        codes.append(APPROVAL)
-    return codes
+    asked = (reason.code for reason in REASONS if reason.is_asked_of(step, program) and profile.allows(reason))
+    return [*_output_codes(step, packs), *asked]
 
 
 def _output_codes(step: ProgramStep, packs: Mapping[str, ContractPack]) -> Iterator[BlockerCode]:

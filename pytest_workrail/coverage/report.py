@@ -11,7 +11,7 @@ from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import KINDS, goals, kind_named
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import GoalKind, Point
-from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from workrail_lint.base.js import Json
 from workrail_lint.base.wording import counted
 
@@ -52,7 +52,7 @@ class WorkflowTally:
         """The profiles it was run under, in the order of the table of profiles."""
         return [name for name in PROFILES if name in self._goals]
 
-    def expect(self, profile: str, goals: tuple[Point, ...]) -> None:
+    def expect(self, profile: ProfileName, goals: tuple[Point, ...]) -> None:
         """Note what there is to show under a profile."""
         self._goals[profile] = goals
 
@@ -141,7 +141,7 @@ class CoverageSession:
         """A run that a test made."""
         workflow = self.tally.workflow(transcript.workflow_id, transcript.workflow_hash)
         if transcript.profile not in workflow.profiles:
-            profile = PROFILES[transcript.profile]  # type: ignore[index]
+            profile = PROFILES[transcript.profile]
             workflow.expect(transcript.profile, goals(transcript.program, profile, strong=self._strong))
         self._held.setdefault(test, []).append((workflow, observe(transcript, strong=self._strong)))
 

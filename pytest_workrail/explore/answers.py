@@ -34,8 +34,9 @@ from pytest_workrail.engine.core.index import ASSESSMENT_KIND, LOOP_CONTROL_KIND
 from pytest_workrail.engine.model.reasons import CapabilityUnavailable, CapabilityUnknown, InvalidRequiredOutput
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 from workrail_lint.systems.workrail.model.workflow import AssessmentConsequence, AssessmentDimension
-from workrail_lint.systems.workrail.scenario_words import Behaviour, BlockerCode
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 _FAULTS = (
     Behaviour.NOTHING,

@@ -7,7 +7,7 @@ all executors give the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from concurrent.futures import Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -20,7 +20,6 @@ from typing import Any, Protocol, TypeAlias
 from workrail_lint.base.js import Json
 from workrail_lint.base.pools import can_spawn, end_workers, spawned_pool
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.terminal import Progress
 from workrail_lint.base.version import VERSION
 from workrail_lint.base.version import VERSION as INSTALLED
 
@@ -60,20 +59,19 @@ def perform_piece(task: Task, piece: str) -> str:
     return json.dumps(getattr(import_module(module), function)(json.loads(piece)))
 
 
-def gather(executor: Executor, task: Task, pieces: Sequence[Json], progress: Progress | None = None) -> Gathered:
-    """Perform a task on all pieces. Ctrl-C ends it early and keeps what is done."""
+def gather(
+    executor: Executor, task: Task, pieces: Sequence[Json], done: Callable[[int], None] | None = None
+) -> Gathered:
+    """Perform a task on all pieces; `done` hears the place of each. Ctrl-C ends it early and keeps what is done."""
     results: dict[int, str] = {}
     gathered = Gathered()
     try:
         for place, result in executor.perform(task, pieces):
             results[place] = result
-            if progress is not None:
-                progress.step(len(results))
+            if done is not None:
+                done(place)
     except KeyboardInterrupt:
         gathered.is_interrupted = True
-    finally:
-        if progress is not None:
-            progress.close()
     gathered.results = [(place, json.loads(results[place])) for place in sorted(results)]
     return gathered
 
@@ -175,17 +173,15 @@ class Cluster:
         self._client.close()
 
     def perform(self, task: Task, pieces: Sequence[Json]) -> Iterator[Done]:
-        from distributed import as_completed
-        from distributed.client import FutureCancelledError
-        from distributed.scheduler import KilledWorker
+        import distributed
 
         # A result is never taken from an earlier search: the code of the workers may have changed since.
         futures = [self._client.submit(perform_piece, task, json.dumps(piece), pure=False) for piece in pieces]
         places = {future.key: place for place, future in enumerate(futures)}
         try:
-            for future in as_completed(futures, loop=self._client.loop):
+            for future in distributed.as_completed(futures, loop=self._client.loop):
                 yield places[future.key], future.result()
-        except (KilledWorker, FutureCancelledError, OSError) as problem:
+        except (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError, OSError) as problem:
             raise WorkerLost(f"the dask cluster lost a worker ({type(problem).__name__})") from None
         finally:
             self._client.cancel(futures)

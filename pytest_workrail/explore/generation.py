@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median_low
 from typing import Any
 
-from pytest_workrail.agents.agent import Transcript
+from pytest_workrail.agents.agent import Exchange, Transcript, answer_kind
 from pytest_workrail.coverage.goals import (
     BlockerGoal,
     GapGoal,
@@ -24,13 +24,16 @@ from pytest_workrail.coverage.points import GoalKind, Point
 from pytest_workrail.coverage.reach import LIMIT, REFUSAL_OF_GAP, REFUSALS
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.reasons import LoopLimitReached, UserOnlyDependency
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.proofs import proofs_for
 from pytest_workrail.explore.runs import Plan, expectations, plans_for, shared, turn_documents, without_questions
 from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.run.project import project_sources
+from pytest_workrail.run.start import Source, compile  # noqa: A004 - the name of the fixture's method
 from pytest_workrail.scenarios.drivers import is_generated, is_untouched, redundant, stamped
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unmet
+from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.js import Json, json_text, text
 from workrail_lint.base.result import Err
 from workrail_lint.base.wording import listed
@@ -45,20 +48,22 @@ _DEAREST = 5
 # A goal under a profile.
 Shown = tuple[str, Point]
 _LONGEST = 60
-_CAUSES = {case: reason.cause for case, reason in (*REFUSALS.items(), *REFUSAL_OF_GAP.items())}
+_CAUSES: dict[str, str] = {case: reason.cause for case, reason in (*REFUSALS.items(), *REFUSAL_OF_GAP.items())}
 _PROFILES = ("reference", "locked")
 TASK = "pytest_workrail.explore.generation:perform"
 
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """One run. `steps` are the bytes that each step made the agent read and write."""
+    """One run. `steps` are the bytes that each step made the agent read and write, `reads` those it read alone."""
 
     name: str
     calls: int
     read: int
     written: int
     steps: dict[str, int]
+    reads: dict[str, int] = field(default_factory=dict)
+    visits: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -79,6 +84,8 @@ def tokens(size: int) -> int:
 def run_cost(name: str, transcript: Transcript) -> RunCost:
     """Return what one run costs. A call counts for the step that was pending when it was made."""
     steps: dict[str, int] = {}
+    reads: dict[str, int] = {}
+    visits: dict[str, int] = {}
     read = written = 0
     pending = ""
     for exchange in transcript.exchanges:
@@ -90,8 +97,17 @@ def run_cost(name: str, transcript: Transcript) -> RunCost:
         for step, size in ((pending, sent), (following, got)):
             if step:
                 steps[step] = steps.get(step, 0) + size
+        if following:
+            reads[following] = reads.get(following, 0) + got
+            visits[following] = visits.get(following, 0) + _arrives(exchange)
         pending = following
-    return RunCost(name, len(transcript.exchanges), read, written, steps)
+    return RunCost(name, len(transcript.exchanges), read, written, steps, reads, visits)
+
+
+def _arrives(exchange: Exchange) -> bool:
+    """Return whether an answer gives the agent a step to do, rather than the same one again."""
+    is_look = exchange.request.get("intent") == "rehydrate"
+    return not is_look and "pending" in exchange.response and answer_kind(exchange.response) != "blocked"
 
 
 def _size(value: dict[str, Json]) -> int:
@@ -99,7 +115,8 @@ def _size(value: dict[str, Json]) -> int:
 
 
 def costs(runs: Sequence[RunCost]) -> dict[str, Json]:
-    """The shortest, the typical and the longest run, and the dearest steps."""
+    """Return the shortest, the typical and the longest run, the dearest steps, and all steps with what a typical run
+    reads at each."""
     if not runs:
         return {}
     ordered = sorted(runs, key=lambda each: (each.calls, each.read + each.written, each.name))
@@ -108,12 +125,24 @@ def costs(runs: Sequence[RunCost]) -> dict[str, Json]:
     for run in runs:
         for step, size in run.steps.items():
             most[step] = max(most.get(step, 0), size)
-    dearest = sorted(most.items(), key=lambda each: (-each[1], each[0]))[:_DEAREST]
+    typical = ordered[middle]
+    dearest = sorted(most.items(), key=lambda each: (-each[1], each[0]))
+    steps: list[Json] = [
+        {
+            "step": step,
+            "bytes": size,
+            "tokens": tokens(size),
+            "bytesRead": typical.reads.get(step, 0),
+            "visits": typical.visits.get(step, 0),
+        }
+        for step, size in dearest
+    ]
     return {
         "shortest": ordered[0].to_json(),
-        "typical": ordered[middle].to_json(),
+        "typical": typical.to_json(),
         "longest": ordered[-1].to_json(),
-        "dearestSteps": [{"step": step, "bytes": size, "tokens": tokens(size)} for step, size in dearest],
+        "dearestSteps": [{"step": step, "bytes": size, "tokens": tokens(size)} for step, size in dearest[:_DEAREST]],
+        "steps": steps,
     }
 
 
@@ -160,13 +189,31 @@ def _unique(at: int, chosen: Sequence[int], shows: Sequence[set[Shown]], order: 
 
 
 def scenario_name(selected: Selected, is_first: bool, used_names: Container[str]) -> str:
-    """Return a name that says what the scenario shows, unlike those that are taken."""
-    base = "complete" if is_first else _what(selected)
-    base = re.sub(r"[^a-z0-9]+", "-", base.lower()).strip("-")[:_LONGEST].strip("-") or "more"
+    """Return a name that says what the scenario shows; where that is taken, also how it differs."""
+    base = _slug("complete" if is_first else _what(selected)) or "more"
+    for word in _distinctions(selected):
+        if base not in used_names:
+            break
+        base = base if word in base else _slug(f"{base}-{word}")
     name, number = base, 2
     while name in used_names:
         name, number = f"{base[: _LONGEST - 3]}-{number}", number + 1
     return name
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_LONGEST].strip("-")
+
+
+def _distinctions(selected: Selected) -> Iterator[str]:
+    """Yield what tells a scenario from others that show the same kind of thing, plainest first."""
+    if len(selected.plan.profiles) == 1:
+        yield selected.plan.profiles[0]
+    autonomy = selected.plan.preferences.autonomy
+    if autonomy != DEFAULT_PREFERENCES.autonomy:
+        yield _slug(autonomy.removeprefix("full_auto_"))
+    for _, point in selected.unique[:1]:
+        yield _slug(point.place.rpartition("/")[2])
 
 
 def _what(selected: Selected) -> str:
@@ -341,6 +388,38 @@ def generated_for(path: str, profiles: Sequence[str]) -> dict[str, Json]:
     return perform(generation_piece(path, compiled.value.ir, profiles))
 
 
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The scenarios that cover a workflow: documents by the names of their files, and the goals that no run showed."""
+
+    goals: int
+    covered: int
+    uncovered: tuple[str, ...]
+    scenarios: dict[str, dict[str, Any]]
+
+
+def generate_scenarios(workflow: Source, profiles: Sequence[ProfileName] = ("reference",)) -> Generated:
+    """Return scenarios that show everything a workflow can do. Raises WorkflowInvalid when it does not compile."""
+    __tracebackhide__ = True
+    compiled = compile(workflow)
+    is_text = isinstance(workflow, str) and workflow.lstrip().startswith("{")
+    is_file = isinstance(workflow, str | os.PathLike) and not is_text
+    path = os.fspath(workflow) if is_file else f"{compiled.workflow_id}.json"  # type: ignore[arg-type]
+    result: Any = perform(generation_piece(path, compiled.ir, profiles))
+    scenarios = {each["name"]: each["document"] for each in result["scenarios"]}
+    return Generated(result["goals"], result["covered"], tuple(each["goal"] for each in result["uncovered"]), scenarios)
+
+
+def scenario_showing(piece: dict[str, Any], goal: str) -> dict[str, Any] | None:
+    """Return a generated scenario that shows a goal, called `KIND:PLACE:CASE`; None if no run shows it."""
+    for each in _Result(piece).to_json()["scenarios"]:  # type: ignore[union-attr]  # a list of our own
+        document: dict[str, Any] = each["document"]  # type: ignore[index, call-overload, assignment]
+        by_profile = existing_scenario("", document, piece["ir"]).points or {}
+        if any(point.name == goal for points in by_profile.values() for point in points):
+            return document
+    return None
+
+
 class _Result:
     def __init__(self, piece: dict[str, Any]) -> None:
         self._piece = piece
@@ -376,6 +455,7 @@ class _Result:
         return {
             "workflow": self._piece["workflow"],
             "workflowId": self._ir["workflowId"],
+            "workflowHash": canonical_hash(self._ir),
             "goals": len(self._goals),
             "covered": len(self._goals) - len(missing),
             "new": [_goal(goal) for goal in new],

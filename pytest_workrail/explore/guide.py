@@ -31,6 +31,7 @@ from pytest_workrail.engine.core.loops import Advance, BodyStep, Exit, LoopKerne
 from pytest_workrail.engine.core.outcomes import LoopReportError, LoopUnset, Tracer
 from pytest_workrail.engine.core.profiles import PROFILES, Profile, ProfileName
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
+from pytest_workrail.engine.model.words import Autonomy
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
@@ -297,7 +298,7 @@ class Ledger:
             self._by_place[point.step_place].remove(point)
         return covered
 
-    def mark(self, mode: str, points: Iterable[Point]) -> None:
+    def mark(self, mode: Autonomy, points: Iterable[Point]) -> None:
         """A run in this mode was meant to show these and did not."""
         for point in points:
             if point in self.missing:
@@ -311,7 +312,7 @@ class Ledger:
     def clear_marks(self) -> None:
         self._marks.clear()
 
-    def waiting(self, place: str | None, mode: str) -> Iterator[Point]:
+    def waiting(self, place: str | None, mode: Autonomy) -> Iterator[Point]:
         """Yield what a run in this mode could still show at a place."""
         for point in self._by_place.get(place or "", ()):
             if point.kind.fits(mode, self._profile) and (mode, point) not in self._marks:

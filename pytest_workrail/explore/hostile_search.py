@@ -16,7 +16,7 @@ from pytest_workrail.agents.correct import correct_answer
 from pytest_workrail.coverage.points import MISSING_KEY
 from pytest_workrail.engine.core.index import LOOP_CONTROL_KIND, artifact_kind
 from pytest_workrail.engine.core.profiles import ProfileName
-from pytest_workrail.engine.model.words import AUTONOMIES, PRESETS
+from pytest_workrail.engine.model.words import AUTONOMIES, PRESETS, Autonomy
 from pytest_workrail.explore.generation import generate
 from pytest_workrail.explore.hostile_promises import INTERACTIVE_ATTEMPTS, PROMISES, BrokenPromise, Promises
 from pytest_workrail.explore.hostile_turns import KINDS, Turn, describe, draw, simpler
@@ -45,7 +45,7 @@ class Story:
 
     turns: tuple[Turn, ...]
     profile: ProfileName
-    mode: str
+    mode: Autonomy
     files: bool = False  # stores on files instead of in memory
     stays: bool = False  # in the end, stay in loops as long as possible before doing it right
 
@@ -321,7 +321,7 @@ class Search:
 def explore(
     ir: dict[str, Any],
     profile: ProfileName,
-    mode: str,
+    mode: Autonomy,
     seed: str,
     runs: int,
     seeds: Sequence[tuple[Turn, ...]] = (),

@@ -14,7 +14,7 @@ from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.model.snapshot import BlockedState, TerminalBlock
-from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, MAX_NOTES_BYTES, PRESETS, Preferences
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, MAX_NOTES_BYTES, PRESETS, Autonomy, Preferences
 from pytest_workrail.engine.protocol.advance_outcome import asks_questions
 from pytest_workrail.engine.protocol.requests import MAX_CONTEXT_BYTES
 from pytest_workrail.engine.protocol.sessions import Program, frozen
@@ -89,7 +89,7 @@ class World:
         self,
         ir: dict[str, Any],
         profile: ProfileName,
-        mode: str,
+        mode: Autonomy,
         seed: str,
         watcher: Watcher,
         *,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 from itertools import islice
 from typing import Any
 
@@ -30,9 +29,7 @@ from pytest_workrail.explore.mutation_verdicts import (
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario
 from workrail_lint.base.canonical import canonical_bytes, digest
-from workrail_lint.base.html import html_page
 from workrail_lint.base.js import Json
-from workrail_lint.base.terminal import one_line
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.model.build import program_model
@@ -50,11 +47,6 @@ KILLED, SURVIVED, INERT, BOUNDED = "killed", "survived", "inert", "inert-bounded
 _STRYKER_STATUS = {KILLED: "Killed", INERT: "Ignored", BOUNDED: "Ignored"}
 # The member of a source that a member of the IR is made from, where the names differ.
 _SOURCE_MEMBERS = {"confirmation": "requireConfirmation", "fragments": "promptFragments", "notes": "notesOptional"}
-_STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}"
-    "table{border-collapse:collapse;margin:1rem 0}td,th{border:1px solid #8886;padding:.2rem .6rem;text-align:left}"
-    ".survived{color:#b00020}.killed{color:#0a7d28}code,pre{background:#8882;border-radius:3px;padding:0 .2rem}"
-)
 TASK = "pytest_workrail.explore.mutation_report:perform"
 _MUTANTS_PER_PIECE = 12
 _RUNS_KEPT = 16  # each of them has a megabyte
@@ -284,12 +276,13 @@ def _assessments(program: Program, refs: Sequence[str]) -> Iterator[list[Json]]:
                 yield artifacts(ref, rest)
 
 
-def summary(workflow_id: str, path: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summary(compiled: CompiledWorkflow, path: str, results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the report of one workflow, for `--json`."""
     statuses = Counter(each["status"] for each in results)
     killed, survived = statuses[KILLED], statuses[SURVIVED]
     return {
-        "workflowId": workflow_id,
+        "workflowId": compiled.workflow_id,
+        "workflowHash": compiled.hash,
         "path": path,
         "mutants": len(results),
         "killed": killed,
@@ -313,6 +306,7 @@ def _survivor(result: dict[str, Any]) -> dict[str, Any]:
         "operator": result["operator"],
         "place": result["place"],
         "change": sentence(result),
+        "words": result["change"],
         "missing": result["missing"],
     }
 
@@ -415,35 +409,6 @@ def stryker_report(files: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "thresholds": {"high": 98, "low": 80},
         "files": files,
     }
-
-
-# ---------------------------------------------------------------------------------------------------------------- HTML
-
-
-def mutation_page(reports: Sequence[dict[str, Any]]) -> str:
-    """Return one self-contained page of all workflows: scores and survivors."""
-    parts = [
-        "<h1>Mutation report</h1>",
-        "<table><tr><th>workflow<th>score<th>mutants<th>killed<th>survived<th>inert</tr>",
-    ]
-    for report in reports:
-        cells = (f"{report['score']} %", report["mutants"], report["killed"], len(report["survived"]), report["inert"])
-        row = "".join(f"<td>{cell}" for cell in cells)
-        parts.append(f"<tr><td>{_text(report['workflowId'])}{row}</tr>")
-    parts.append("</table>")
-    for report in reports:
-        if report["survived"]:
-            parts.append(f"<h2>{_text(report['workflowId'])}</h2><ul>")
-            parts += [
-                f"<li class='survived'><code>{_text(each['id'])}</code> {_text(each['change'])}"
-                for each in report["survived"]
-            ]
-            parts.append("</ul>")
-    return html_page("Mutation report", _STYLE, "\n".join(parts) + "\n")
-
-
-def _text(text: str) -> str:
-    return escape(one_line(text))
 
 
 def pieces(number: int, workflow: dict[str, Any], ids: list[str]) -> list[Json]:

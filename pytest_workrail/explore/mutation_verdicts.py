@@ -24,7 +24,7 @@ from pytest_workrail.scenarios.workflow_driver import Loaded, run_scenario, unme
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
-from workrail_lint.systems.results import FileResult
+from workrail_lint.systems.base import FileResult
 from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition
@@ -247,22 +247,34 @@ def visited_places(transcript: Transcript) -> frozenset[str]:
     return frozenset(places)
 
 
+def _near(mutant: Mutant) -> set[str]:
+    return {mutant.place, *mutant.beside}
+
+
 def concerned(mutant: Mutant, scenarios: Iterable[Baseline]) -> list[Baseline]:
     """Return the scenarios that could notice a mutant; first those that show most about its place for their length."""
-    near = {mutant.place, *mutant.beside}
+    # An agent that plans ahead may leave a loop elsewhere because of a step that it never comes to.
+    near = {place.partition("/")[0] for place in _near(mutant)} | _near(mutant)
     visiting = (each for each in scenarios if not mutant.place or not near.isdisjoint(each.places))
     return sorted(visiting, key=lambda each: (each.length / (1 + each.points[mutant.place]), each.name))
 
 
-def notices(scenario: Baseline, mutated: dict[str, Any]) -> Noticed | None:
-    """Return how a scenario notices a mutant; None if it sees no difference."""
+def notices(scenario: Baseline, mutated: dict[str, Any], *, is_known_to_differ: bool = False) -> Noticed | None:
+    """Return how a scenario notices a mutant; None if it sees no difference.
+
+    Of a mutant that is known to differ only expectations and goldens are of interest, and None may also mean that
+    neither of them tells.
+    """
     try:
-        run = run_scenario(Loaded(scenario.scenario, mutated)).run
+        run = run_scenario(Loaded(scenario.scenario, mutated), ends_at_unmet=True).run
     except Exception:  # a workflow that no author could compile may lead anywhere; that is noticed too
         return "expectation"
+    is_unmet = run.ending.kind in ("misplayed", "endless") or bool(unmet(scenario.scenario, run))
+    if is_known_to_differ and not is_unmet and not scenario.wants_golden:
+        return None
     if shown_by(run) == scenario.outcome:
         return None
-    if run.ending.kind in ("misplayed", "endless") or unmet(scenario.scenario, run):
+    if is_unmet:
         return "expectation"
     return "golden" if scenario.wants_golden else "unchecked"
 
@@ -285,8 +297,6 @@ class Verdict:
 def verdict_of_mutant(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Baseline]) -> Verdict:
     """Replay the scenarios until one notices."""
     visiting = concerned(mutant, scenarios)
-    if not visiting:
-        return Verdict(None, None, False, 0)
     mutated = mutant.apply(ir)
     unchecked: Baseline | None = None
     replays = 0
@@ -296,11 +306,13 @@ def verdict_of_mutant(mutant: Mutant, ir: dict[str, Any], scenarios: Sequence[Ba
             continue
         replays += 1
         # With other bindings the texts differ, and the change is the same one.
-        noticed = notices(scenario, mutated if scenario.ir is ir else _same_change(mutant, scenario.ir))
+        changed = mutated if scenario.ir is ir else _same_change(mutant, scenario.ir)
+        noticed = notices(scenario, changed, is_known_to_differ=unchecked is not None)
         if noticed in ("expectation", "golden"):
             return Verdict(scenario.name, noticed, True, replays)
         if noticed is not None and unchecked is None:
             unchecked = scenario
     if unchecked is not None:
         return Verdict(unchecked.name, "unchecked", True, replays)
-    return Verdict(None, None, True, replays)
+    visited = any(not mutant.place or not _near(mutant).isdisjoint(each.places) for each in visiting)
+    return Verdict(None, None, visited, replays)

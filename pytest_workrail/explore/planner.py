@@ -42,14 +42,14 @@ from pytest_workrail.engine.core.outcomes import LoopReportError, MissingContext
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.reasons import EvaluationFailed
 from pytest_workrail.engine.model.step_keys import CompletedKeys, LoopFrame
-from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.model.words import Autonomy, Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.guide import Guide, Target, element_name, extras
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 from workrail_lint.systems.workrail.model.ir import RepeatingStep
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
 from workrail_lint.systems.workrail.solver import Wish
 
 _MAX_TARGETS = 300
@@ -79,7 +79,7 @@ class Planner(Agent):
     def __init__(
         self,
         guide: Guide,
-        mode: str,
+        mode: Autonomy,
         *,
         gate: str | None = None,
         refuse: bool = False,
@@ -472,7 +472,7 @@ class Planner(Agent):
             return misfits, skipped, 0, index
         return misfits, skipped, 1, -index
 
-    def _waiting(self, place: str, mode: str | None = None) -> list[Point]:
+    def _waiting(self, place: str, mode: Autonomy | None = None) -> list[Point]:
         """Return what this run could still show at a place, by itself or while it is in another mode."""
         return [point for point in self._guide.ledger.waiting(place, mode or self._mode) if point not in self.expected]
 

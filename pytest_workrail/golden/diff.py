@@ -3,7 +3,7 @@
 Agent and engine take turns: an answer of the engine, and what the agent then asks for. A run that takes one turn more
 moves all later ones and renumbers their symbols. Neither is a change, so turns are aligned first, and symbols are
 compared by what they stand for. One walk over both goldens serves both questions: it reports each difference, and for
-each it is told whether to go with the new golden. Texts are compared word by word.
+each it is given whether to take the new golden. Texts are compared word by word.
 
 A step that is new adds its turn, its output at the end of the run, a line to later recaps, and moves every number
 after it. Only the first of these is a cause. A difference has no cause of its own when it merely repeats what another

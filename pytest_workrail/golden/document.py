@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, get_args
 
 from pytest_workrail.agents.agent import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core import prompts
 from pytest_workrail.engine.core.index import contract_packs
 from pytest_workrail.engine.core.modes import Confirmer
-from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import Profile, profile_of
 from pytest_workrail.engine.core.prompts import PromptPart, PromptStyle, fixed_members
 from pytest_workrail.engine.model.events import Event
 from pytest_workrail.engine.model.words import AUTONOMIES
@@ -233,11 +233,11 @@ def _defect(mark: EngineDefectMark) -> dict[str, Json]:
 
 
 def _profile(transcript: Transcript) -> Profile:
-    return profile_of(cast(ProfileName, transcript.profile))
+    return profile_of(transcript.profile)
 
 
 def _final(transcript: Transcript, profile: Profile) -> dict[str, Json]:
-    """Return how the run ended. What it passed over is told here where no answer tells of it."""
+    """Return how the run ended, and what it passed over where no answer says so."""
     final = _without_fixes(transcript.final)
     match profile.answers:
         case "engine" if transcript.skipped:

@@ -118,7 +118,7 @@ def _label(name: str) -> str:
 
 
 def _safe(text: str, longest: int = _LONGEST) -> str:
-    """Return a text as a part of a file name, on every system. What had to change is told apart by a digest."""
+    """Return a text as a part of a file name, on every system. A digest keeps texts apart that had to be changed."""
     is_safe = 0 < len(text) <= longest and _UNSAFE.search(text) is None
     return text if is_safe else _marked(text, longest)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -108,11 +107,11 @@ class Policy(Struct, frozen=True):
         return self.mode is not self.asked
 
 
-def in_ci(environment: Mapping[str, str] = os.environ) -> bool:
+def in_ci() -> bool:
     """Return True on a build machine, unless it says that it is none."""
-    if environment.get("CI", "").strip().lower() in ("0", "false", "no", "off"):
+    if os.environ.get("CI", "").strip().lower() in ("0", "false", "no", "off"):
         return False
-    return any(environment.get(variable) for variable in BUILD_MACHINE)
+    return any(os.environ.get(variable) for variable in BUILD_MACHINE)
 
 
 def policy(config: pytest.Config) -> Policy:

@@ -9,16 +9,19 @@ is not the one that was seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.diff import Cause, CauseKey, Causes, Difference, Group, grouped, headline
 from pytest_workrail.golden.encoding import encode, loads, plain_text
-from pytest_workrail.golden.files import PENDING
+from pytest_workrail.golden.files import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok
+
+_SKIPPED_FOLDERS = (".*", "node_modules", "__pycache__", "venv")
 
 State = Literal["changed", "settled", "stale", "damaged"]
 
@@ -173,6 +176,12 @@ class PendingChanges:
                     outcome.done.append(each.name)
         return outcome
 
+    def files_of(self, chosen: Set[str]) -> dict[Path, bytes]:
+        """Return the files that a decision about these changes may touch, as they are."""
+        touched = [each for each in self.proposals if not chosen.isdisjoint(self.ids(each.name))]
+        paths = [path for each in touched for path in (each.path, each.golden_path)]
+        return {path: data for path in paths if (data := files.read(path)) is not None}
+
     def skipped(self) -> set[str]:
         """Return the changes that somebody left for later."""
         return {name for each in self.proposals if each.pending is not None for name in each.pending.skipped}
@@ -279,3 +288,32 @@ def about(changes: PendingChanges, each: Proposal) -> dict[str, Any]:
 def _group(group: Group) -> dict[str, Any]:
     heading = {"id": group.key.id, "title": headline(group.difference), "workflow": group.key.workflow}
     return {**heading, "runs": len(group.goldens), "goldens": group.goldens, **group.difference.to_json()}
+
+
+def pending_changes(paths: Sequence[Path]) -> PendingChanges:
+    """Return what is pending at and below some paths; in the current folder, if there are none."""
+    return PendingChanges(golden_files(paths or [Path()], ENDING + PENDING))
+
+
+def golden_files(paths: Iterable[Path], ending: str) -> list[Path]:
+    """Return the goldens, or what is pending beside them, that some paths name. A file named twice is one."""
+    named_files = [path for named in paths for path in _golden_files(_goldens_of(named), ending)]
+    return sorted({os.path.abspath(path): path for path in reversed(named_files)}.values())
+
+
+def _golden_files(path: Path, ending: str) -> Iterator[Path]:
+    if os.path.isdir(path):
+        for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ending):
+            yield from (folder / name for name in names)
+    elif path.name.endswith(ending):
+        yield path
+    elif path.name.endswith(ENDING) and os.path.exists(pending_of(path)):
+        yield pending_of(path)
+
+
+def _goldens_of(path: Path) -> Path:
+    """Return where the goldens of a scenario or a test file are; any other path stays what it is."""
+    if not is_source(path.name):
+        return path
+    base = Path(source_base(path.as_posix()))
+    return base.with_name(base.name + ENDING) if path.name.endswith(SCENARIO_ENDING) else base

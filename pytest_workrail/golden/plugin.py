@@ -72,15 +72,15 @@ def check_golden(
 ) -> None:
     """Compare a run with a golden of a test."""
     __tracebackhide__ = True
-    goldens_of(config).session.match(nodeid, run, name, matchers)
-    note_assertion("golden")
+    if goldens_of(config).session.match(nodeid, run, name, matchers):
+        note_assertion("golden")
 
 
 def check_inline(config: pytest.Config, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
     """Hold the outline of a run against the text in its test."""
     __tracebackhide__ = True
-    goldens_of(config).session.match_inline(nodeid, outline, expected, frame)
-    note_assertion("golden")
+    if goldens_of(config).session.match_inline(nodeid, outline, expected, frame):
+        note_assertion("golden")
 
 
 class Goldens:
@@ -97,7 +97,7 @@ class Goldens:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """A golden that does not fit is told in its own few lines; where in our code that was found helps nobody."""
+        """A golden that does not match is reported in its own few lines, without a traceback through our code."""
         report = yield
         if call.excinfo is not None and isinstance(call.excinfo.value, GoldenMismatch):
             reason = str(call.excinfo.value).partition("\n")[0]
@@ -159,3 +159,42 @@ def is_full_run(session: pytest.Session, exitstatus: int) -> bool:
     broken_off = session.shouldstop or session.shouldfail or exitstatus not in (0, 1)
     stash = session.config.stash
     return not (chosen or left_out or broken_off or stash.get(DESELECTED, 0) or stash.get(WORKER_CRASHED, False))
+
+
+# Messages between the processes of a parallel run. Registered only if xdist is active.
+
+_KEY = "workrail"
+
+
+class Worker:
+    """A process that runs tests: at the end it sends what it has seen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]  # xdist's own
+        goldens = self._config.pluginmanager.get_plugin(GOLDENS)
+        output[_KEY] = {
+            "goldens": None if goldens is None else goldens.session.worker_state(),
+            "deselected": self._config.stash.get(DESELECTED, 0),
+        }
+
+
+class Controller:
+    """The process that distributes tests and is the only one to write: it collects what the workers have seen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        reported = getattr(node, "workeroutput", {}).get(_KEY)
+        if reported is None:
+            self._config.stash[WORKER_CRASHED] = True
+            return
+        if reported["goldens"] is not None:
+            goldens_of(self._config).session.merge(reported["goldens"])
+        # Every worker collects the same tests, so the largest number is that of all.
+        self._config.stash[DESELECTED] = max(self._config.stash.get(DESELECTED, 0), reported["deselected"])

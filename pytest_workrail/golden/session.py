@@ -82,6 +82,7 @@ class GoldenSession:
         self._skipped_folders: tuple[str, ...] = ()
         self._policy = Policy()
         self._is_verbose = False
+        self._shows_matches = False
         self._tests: dict[str, GoldensOfTest] = {}
         self._running: dict[str, GoldensOfTest] = {}
         self._calls: dict[str, int] = {}
@@ -90,11 +91,12 @@ class GoldenSession:
         self._inline: dict[tuple[str, Span], InlineRecord] = {}
 
     def start(self, config: pytest.Config) -> None:
-        """Take over what pytest was told."""
+        """Take over the options of pytest."""
         self._root = config.rootpath
         self._here = config.invocation_params.dir
         self._policy = policy(config)
         self._is_verbose = config.getoption("verbose") > 1
+        self._shows_matches = config.getoption("verbose") > 0
         named = [self._here / argument for argument in config.args]
         # Only a whole folder can tell which of its goldens nobody claims.
         self._folders = tuple(named) if all(os.path.isdir(path) for path in named) else ()
@@ -102,16 +104,18 @@ class GoldenSession:
 
     def match(
         self, nodeid: str, run: Transcript | bytes, name: str | None = None, matchers: tuple[Matcher, ...] = ()
-    ) -> None:
-        """Compare a run with the golden of a test: the one with a name, or simply the next."""
+    ) -> bool:
+        """Compare a run with the golden of a test: the one with a name, or simply the next. See `check`."""
         __tracebackhide__ = True
         call = 1
         if name is None:
             call = self._calls[nodeid] = self._calls.get(nodeid, 0) + 1
-        self.check(GoldenKey.of(nodeid, name, call), run, matchers)
+        return self.check(GoldenKey.of(nodeid, name, call), run, matchers)
 
-    def check(self, key: GoldenKey, run: Transcript | bytes, matchers: tuple[Matcher, ...] = ()) -> None:
-        """Compare a run with a golden. Raises GoldenMismatch, unless the golden may become what the run is.
+    def check(self, key: GoldenKey, run: Transcript | bytes, matchers: tuple[Matcher, ...] = ()) -> bool:
+        """Return whether a run is like its golden; False if the golden is about to become what the run is.
+
+        Raises GoldenMismatch where it may not.
 
         The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
         """
@@ -132,25 +136,25 @@ class GoldenSession:
         is_one_of_many = len(self._claimants) >= _WORTH_AN_IMPORT
         if old and is_one_of_many and not isinstance(golden, bytes) and says(old, golden):
             self._claim(key, GoldenRecord(key.path, GoldenStatus.SAME))
-            return
+            return True
         new = golden if isinstance(golden, bytes) else encode_file(golden)
         record = GoldenRecord(key.path, *_compared(old, new))
         self._claim(key, record)
         if record.status is GoldenStatus.SAME:
-            return
+            return True
 
         name = self._shown(path)
         if self._policy.writes(record.status):
             blocked = unwritable(Path(path))
             if blocked is not None:
                 raise GoldenMismatch(unwritable_message(name, self._shown(blocked)))
-            return
+            return False
         if old is None:
             raise GoldenMismatch(missing_message(name, self._policy))
         raise GoldenMismatch(difference_message(name, old, new, self._policy, in_full=self._is_verbose))
 
-    def match_inline(self, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
-        """Compare the outline of a run with the text in the test that is calling."""
+    def match_inline(self, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> bool:
+        """Return whether the outline of a run is the text in the test that is calling, as `check` does."""
         __tracebackhide__ = True
 
         is_missing = expected is None or not expected.strip()
@@ -165,11 +169,11 @@ class GoldenSession:
             raise GoldenMismatch(inline_message(place, expected, outline, self._policy))
         if self._policy.mode not in (Mode.NEW, Mode.UPDATE):
             self._note_inline(nodeid, place, status)
-            return
+            return status is GoldenStatus.SAME
         located = inline.call_at(frame)
         if isinstance(located, Err):
             if status is GoldenStatus.SAME:
-                return
+                return True
             raise GoldenMismatch(f"inline golden can't be written: {located.error}\nin {place}")
         call = located.value
         if is_written and files.unwritable(call.file) is not None:
@@ -184,6 +188,7 @@ class GoldenSession:
                 "inline golden has to be two things at once: this call sees different runs, use match_golden"
                 f"\nin {place}"
             )
+        return not is_written
 
     def _note_inline(self, nodeid: str, place: str, status: GoldenStatus) -> None:
         record = InlineRecord(place, Span(0, 0, 0, 0), status, "")
@@ -251,7 +256,7 @@ class GoldenSession:
             changes.handle_unused(self._folders, self._skipped_folders, is_green=exitstatus == 0)
         self.errors = tuple(changes.errors)
         self.repeated = changes.repeated()
-        return changes.lines(style or Style(False))
+        return [] if changes.is_quiet and not self._shows_matches else changes.lines(style or Style(False))
 
 
 def _compared(old: bytes | None, new: bytes) -> tuple[GoldenStatus, bytes]:
@@ -490,6 +495,11 @@ class GoldenFinish:
                 repeating.add(tests[golden])
             known |= by_golden[golden]
         return repeating
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether every golden matches and there is nothing else to say."""
+        return self._counts.keys() <= {"match"} and not self._named and not self._policy.is_overruled
 
     def lines(self, style: Style) -> list[str]:
         """Return what was done, for the end of the report. Nothing to do, nothing to say."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from pytest_workrail.golden.diff import Difference, Group, headline, pieces
+from pytest_workrail.golden.diff import Difference, Group, pieces
 from pytest_workrail.golden.files import ENDING, FOLDER
-from pytest_workrail.golden.pending import PendingChanges
-from workrail_lint.base.html import html_page
 from workrail_lint.base.terminal import Style, printable
 from workrail_lint.base.wording import counted
 
@@ -20,23 +17,6 @@ _AROUND = 50
 _LONGEST = 300
 _MOST_LINES = 12
 _MOST_GOLDENS = 3
-
-_STYLE = """
-:root { color-scheme: light dark; --gone: #ffd7d5; --come: #ccffd8; --line: #d0d7de; --soft: #656d76; }
-@media (prefers-color-scheme: dark) { :root { --gone: #67060c; --come: #033a16; --line: #444c56; --soft: #9198a1; } }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin: 0; }
-section { border: 1px solid var(--line); border-radius: 6px; margin: 1rem 0; padding: .8rem 1rem; }
-code, pre, table { font: 13px/1.5 ui-monospace, monospace; }
-table { width: 100%; border-collapse: collapse; table-layout: fixed; margin: .6rem 0; }
-th { text-align: left; color: var(--soft); font-weight: normal; }
-td { vertical-align: top; padding: 0 .5rem; white-space: pre-wrap; overflow-wrap: anywhere; width: 50%; }
-td + td, th + th { border-left: 1px solid var(--line); padding-left: .5rem; }
-del { background: var(--gone); text-decoration: none; border-radius: 2px; }
-ins { background: var(--come); text-decoration: none; border-radius: 2px; }
-.id, summary, nav { color: var(--soft); } nav li { margin: .1rem 0; } .fold td { color: var(--soft); }
-"""
-_CONTEXT = 2
 
 
 class Span(NamedTuple):
@@ -124,10 +104,65 @@ def _short(text: str) -> str:
     return text if len(text) <= 2 * _AROUND else f"{text[: 2 * _AROUND]}…"
 
 
+def side_lines(difference: Difference, style: Style, most: int | None = _MOST_LINES) -> list[str]:
+    """Return the lines of before and of now, below one another, with a line around them."""
+    rows: list[str] = []
+    for block in _blocks_of_change(difference):
+        if block is None:
+            rows.append("⋮")
+        elif all(span.mark == "same" for line in block for span in line):
+            rows += (f"  {_line(line, False, style)}" for line in block)
+        else:
+            rows += _side_rows(block, "gone", style)
+            rows += _side_rows(block, "come", style)
+    if most is not None and len(rows) > most:
+        left = len(rows) - most + 1
+        rows = [*rows[: most - 1], f"… and {counted(left, 'more line')}"]
+    return rows
+
+
+def _blocks_of_change(difference: Difference) -> Iterator[list[list[Span]] | None]:
+    """Yield the lines that changed together, and single lines around them; None where lines are left out."""
+    lines = spans_by_line(spans(difference))
+    is_touched = [any(span.mark != "same" for span in line) for line in lines]
+    kept = [number for number in range(len(lines)) if any(is_touched[max(0, number - 1) : number + 2])]
+    last = -1
+    block: list[list[Span]] = []
+    for number in kept:
+        if block and (number != last + 1 or not is_touched[number] or not is_touched[last]):
+            yield block
+            block = []
+        if last >= 0 and number != last + 1:
+            yield None
+        if is_touched[number] or lines[number]:
+            block.append(lines[number])
+        last = number
+    if block:
+        yield block
+
+
+def _side_rows(block: Sequence[Sequence[Span]], side: Mark, style: Style) -> Iterator[str]:
+    """Yield one side of lines that changed: a line that only came or only went is on one side alone."""
+    sign, colour = ("-", "red") if side == "gone" else ("+", "green")
+    for line in block:
+        whole = [span for span in line if span.mark in ("same", side)]
+        if not any(span.mark == side for span in whole) and not any(
+            span.mark == "same" and span.text.strip() for span in whole
+        ):
+            continue
+        texts = []
+        for at, (mark, text) in enumerate(whole):
+            if mark == "same":
+                texts.append(printable(_cropped(text, at == 0, at == len(whole) - 1)))
+            else:
+                texts.append(style(printable(text), colour, "bold"))
+        yield f"{style(sign, colour)} {''.join(texts)}"
+
+
 def group_lines(group: Group, style: Style, *, all_goldens: bool = False, in_full: bool = False) -> Iterator[str]:
-    """Yield one change: its title, its words with a line around them, and where it is."""
+    """Yield one change: its title, its lines before and now, and where it is."""
     yield _titled(group, style)
-    yield from (f"    {line}" for line in change_lines(group.difference, style, None if in_full else _MOST_LINES))
+    yield from (f"    {line}" for line in side_lines(group.difference, style, None if in_full else _MOST_LINES))
     yield from (f"    {line}" for line in golden_names(group.goldens, all_goldens=all_goldens))
 
 
@@ -155,64 +190,3 @@ def golden_names(goldens: Sequence[str], *, all_goldens: bool) -> Iterator[str]:
 
 def _folder(name: str) -> str:
     return posixpath.dirname(name)
-
-
-def page(changes: PendingChanges, groups: Sequence[Group]) -> str:
-    """Return the page, in one file that loads nothing."""
-    goldens = {name for group in groups for name in group.goldens}
-    title = f"{counted(len(groups), 'change')} in {counted(len(goldens), 'golden')}"
-    contents = "".join(
-        f'<li><a href="#{group.key.id}">{_text(headline(group.difference))}</a>, '
-        f"in {counted(len(group.goldens), 'run')}</li>"
-        for group in groups
-    )
-    others = [each for each in changes.proposals if each.problem]
-    remarks = "".join(f"<li><code>{_text(each.name)}</code>: {_text(each.problem)}</li>" for each in others)
-    body = (
-        f"\n<h1>{title}</h1>\n<nav><ol>{contents}</ol></nav>\n"
-        + "\n".join(map(_section, groups))
-        + (f"<section><h2>Can't be accepted</h2><ul>{remarks}</ul></section>\n" if remarks else "\n")
-    )
-    return html_page(title, _STYLE, body)
-
-
-def _section(group: Group) -> str:
-    names = "".join(f"<li><code>{_text(name)}</code></li>" for name in group.goldens)
-    title = f'{_text(headline(group.difference))} <span class="id">{group.key.id}</span>'
-    return (
-        f'<section id="{group.key.id}"><h2>{title}</h2>'
-        f'<div class="id">{_text(group.key.workflow)} <code>{_text(group.difference.pointer)}</code></div>'
-        "<table><thead><tr><th>golden</th><th>this run</th></tr></thead>"
-        f"<tbody>{_rows(spans(group.difference))}</tbody></table>"
-        f"<details><summary>{counted(len(group.goldens), 'run')}</summary><ul>{names}</ul></details></section>"
-    )
-
-
-def _rows(whole: Sequence[Span]) -> str:
-    """Return both sides line by line; what is far from any change is left out."""
-    lines = spans_by_line(whole)
-    touched = [number for number, line in enumerate(lines) if any(span.mark != "same" for span in line)]
-    rows: list[str] = []
-    is_folded = False
-    for number, line in enumerate(lines):
-        if all(abs(number - near) > _CONTEXT for near in touched):
-            if not is_folded:
-                rows.append('<tr class="fold"><td>⋮</td><td>⋮</td></tr>')
-            is_folded = True
-            continue
-        is_folded = False
-        rows.append(f"<tr><td>{_side(line, 'gone', 'del')}</td><td>{_side(line, 'come', 'ins')}</td></tr>")
-    return "".join(rows)
-
-
-def _side(line: Iterable[Span], mark: Mark, element: str) -> str:
-    """Return one side of a line: what stayed, and what is on this side alone."""
-    return "".join(
-        f"<{element}>{_text(span.text)}</{element}>" if span.mark == mark else _text(span.text)
-        for span in line
-        if span.mark in ("same", mark)
-    )
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))

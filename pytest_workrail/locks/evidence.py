@@ -28,7 +28,7 @@ from workrail_lint.base.suggest import nearest_id
 
 MARKER = "enforces"
 
-_TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+([a-z0-9-]+(?:@\d+)?)", re.IGNORECASE | re.MULTILINE)
+_TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+(\S*[\w*])", re.IGNORECASE | re.MULTILINE)
 _NAMES_NONE = 'claims no lock: pass the ids as strings, such as @pytest.mark.enforces("lock-id")'
 _CLAIM = re.compile(r"(?P<lock>[a-z0-9]+(?:-[a-z0-9]+)*)(?:@(?P<revision>[1-9]\d*))?")
 

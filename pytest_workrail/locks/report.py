@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_workrail.locks.evidence import LockCoverage, LockStatus, rounded
 from workrail_lint.base.js import Json
+from workrail_lint.base.wording import counted
 
 JSON_FILE, MARKDOWN_FILE, PLAN_FILE = "lock-coverage.json", "lock-coverage.md", "lock-closure-plan.md"
 
@@ -128,7 +129,8 @@ def _markdown(coverage: LockCoverage) -> Iterator[str]:
         yield "## Enforced"
         yield ""
         yield "<details>"
-        yield f"<summary>{len(coverage.enforced)} locks, their tests and the sabotages these notice</summary>"
+        known = counted(len(coverage.enforced), "lock")
+        yield f"<summary>{known}, their tests and the sabotages these notice</summary>"
         yield ""
         yield from _table(
             ("lock", "tests", "proven by"),

@@ -228,7 +228,7 @@ class _Watch:
             return False
         code = place.tb_frame.f_code
         if isinstance(error, AttributeError | LookupError):
-            return self._side.holds(code.co_filename, item)
+            return self._side.holds(code.co_filename, str(item.path))
         # The value of a failure: our own way to say that a success was expected.
         return isinstance(error, ValueError) and code is _UNWRAPPED
 

@@ -6,9 +6,10 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType, FunctionType
+from glob import glob
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -18,15 +19,22 @@ from workrail_lint.base.files import read_bytes
 
 _ALWAYS_TRUE = (ast.Lambda, ast.GeneratorExp)
 _REFLEXIVE = (ast.Eq, ast.Is, ast.LtE, ast.GtE)
-# Builtins that give the same for the same arguments; anything else may look at the world.
+_CONTRARY = {ast.Eq: ast.NotEq, ast.Is: ast.IsNot, ast.In: ast.NotIn, ast.Lt: ast.GtE, ast.Gt: ast.LtE}
+# Builtins that give the same for the same arguments, and what makes things that nobody else knows; anything else may
+# look at the world.
 _PURE = frozenset({
     "abs", "all", "any", "bool", "bytes", "chr", "dict", "divmod", "enumerate", "filter", "float", "format",
-    "frozenset", "hex", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "ord",
-    "pow", "range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type", "zip",
+    "frozenset", "hex", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next",
+    "object", "ord", "pow", "range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type",
+    "zip", "Mock", "MagicMock", "SimpleNamespace", "__name__", "__file__", "__doc__",
 })  # fmt: skip
+_MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Call)
 
 _EXPECTING = ("raises", "warns", "deprecated_call")
+_CATCHING = ("AssertionError", "Exception", "BaseException")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Try = ast.Try | ast.TryStar
+_With = ast.With | ast.AsyncWith
 
 
 def is_vacuous(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
@@ -34,27 +42,129 @@ def is_vacuous(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
     return not varies(node, constants) or _holds(node)
 
 
-def local_constants(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """Return the names to which a function itself gives a value that can't vary, and no other one."""
-    stored: dict[str, int] = {}
-    fixed: dict[str, ast.expr] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            stored[node.id] = stored.get(node.id, 0) + 1
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            stored.update(dict.fromkeys(node.names, 2))
-        match node:
-            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, ast.expr() as value):
-                fixed[name] = value
-    constants: frozenset[str] = frozenset()
-    for _ in fixed:  # one may be made from another
-        constants = frozenset(
-            name for name, value in fixed.items() if stored[name] == 1 and not varies(value, constants)
-        )
+def module_constants(tree: ast.Module) -> frozenset[str]:
+    """Return the names to which a module gives a value once, one that neither varies nor can be changed."""
+    stored = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return frozenset(
+        name
+        for statement in tree.body
+        for name, value in _values(statement)
+        if stored.count(name) == 1 and not varies(value) and not _is_mutable(value)
+    )
+
+
+def local_constants(function: _Function, outer: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the names whose values a function makes itself, from nothing that could vary.
+
+    Several values of one name count only if each is given whatever happens. What can be changed does not count
+    once something else has got hold of it: `calls = []; run(calls.append)`.
+    """
+    values: dict[str, list[ast.AST]] = {}
+    known: set[int] = set()
+    nested: set[str] = set()
+    for statement in ast.walk(function):
+        for name, value in _values(statement):
+            values.setdefault(name, []).append(value)
+            if statement not in function.body:
+                nested.add(name)
+        known.update(id(target) for target in _targets(statement))
+    other = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and id(node) not in known
+    }
+    other |= {name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    single = {name: given for name, given in values.items() if len(given) == 1 or name not in nested}
+    for name, given in _parameter_values(function):
+        single.setdefault(name, []).append(given)
+    own = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    constants = outer - own - other - values.keys()
+    for _ in single:  # one may be made from another
+        held = frozenset(_passed_on(function.body, constants))
+        constants |= {
+            name
+            for name, given in single.items()
+            if name not in other
+            and not any(varies(value, constants) for value in given)
+            and (name not in held or not any(map(_is_mutable, given)))
+        }
     return constants
 
 
-def varies(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
+def _values(statement: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yield each name to which a statement itself gives a value, with what that is made from."""
+    match statement:
+        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+            yield name, statement
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) | ast.AugAssign(value=value):
+            yield from ((target.id, value) for target in _targets(statement))
+        case ast.NamedExpr(value=value):
+            yield from ((target.id, value) for target in _targets(statement))
+        case ast.For(iter=iterated):
+            yield from ((target.id, iterated) for target in _targets(statement))
+
+
+def _targets(statement: ast.AST) -> Iterator[ast.Name]:
+    match statement:
+        case ast.Assign(targets):
+            written = targets
+        case ast.AnnAssign(target) | ast.AugAssign(target) | ast.NamedExpr(target):
+            written = [target]
+        # Which item is the last one depends on what breaks the loop.
+        case ast.For(target) if not any(isinstance(part, ast.Break) for part in ast.walk(statement)):
+            written = [target]
+        case _:
+            return
+    for part in written:
+        names = [part] if isinstance(part, ast.Name) else getattr(part, "elts", [])
+        yield from (name for name in names if isinstance(name, ast.Name))
+
+
+def _parameter_values(function: _Function) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the parameters that `parametrize` gives values to."""
+    for decorator in function.decorator_list:
+        match decorator:
+            case ast.Call(ast.Attribute(attr="parametrize"), [ast.Constant(str(names)), values, *_]):
+                yield from ((name.strip(), values) for name in names.split(","))
+
+
+def _is_mutable(value: ast.AST) -> bool:
+    if isinstance(value, _Function | ast.ClassDef):
+        return True
+    return any(isinstance(part, _MUTABLE) for part in ast.walk(value))
+
+
+def _passed_on(body: Iterable[ast.AST], constants: frozenset[str]) -> Iterator[str]:
+    """Yield the names of what something outside these statements may change."""
+    for node in body:
+        match node:
+            case ast.Assert(test):
+                for call in ast.walk(test):
+                    if isinstance(call, ast.Call) and not (isinstance(call.func, ast.Name) and call.func.id in _PURE):
+                        yield from _loaded([*call.args, *call.keywords])
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(name)), args, keywords)):
+                given = [*args, *(keyword.value for keyword in keywords)]
+                yield from _loaded(given)
+                if any(varies(part, constants) for part in given):
+                    yield name
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield from _loaded(node.body)
+            case _:
+                parts = list(ast.iter_child_nodes(node))
+                yield from _loaded(part for part in parts if isinstance(part, ast.expr | ast.withitem))
+                yield from _passed_on(
+                    (part for part in parts if not isinstance(part, ast.expr | ast.withitem)), constants
+                )
+
+
+def _loaded(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+                yield part.id
+
+
+def varies(node: ast.AST, constants: frozenset[str] = frozenset()) -> bool:
     """Return whether anything is named in it that comes from outside; what a comprehension names itself does not."""
     own = set(constants)
     own |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
@@ -75,15 +185,23 @@ def _holds(node: ast.expr) -> bool:
         case ast.BoolOp(ast.And(), values):
             return all(map(_holds, values))
         case ast.BoolOp(ast.Or(), values):
-            return any(map(_holds, values))
-        case ast.IfExp(_, body, orelse):
-            return _holds(body) and _holds(orelse)
+            return any(map(_holds, values)) or any(_are_contrary(a, b) for a in values for b in values)
+        case ast.IfExp(test, body, orelse):
+            return (_holds(body) or _fails(test)) and (_holds(orelse) or _holds(test))
         case ast.NamedExpr(_, value):
             return _holds(value)
+        case ast.Compare(ast.Call(ast.Name("len")), [ast.GtE()], [ast.Constant(0)]):
+            return True
         case ast.Compare(left, [operator], [right]):
-            return isinstance(operator, _REFLEXIVE) and _is_same(left, right)
+            return _is_fulfilled(left, operator, right)
+        case ast.Call(ast.Name("isinstance"), [_, ast.Name("object")]):
+            return True
+        case ast.Call(ast.Name("any"), [ast.List(elements) | ast.Tuple(elements)]):
+            return any(map(_holds, elements))
         case ast.JoinedStr(values):
             return any(isinstance(value, ast.Constant) and value.value for value in values)
+        case ast.BinOp(ast.Constant(str(text)), ast.Mod()):
+            return not text.lstrip().startswith("%")
         case _:
             return isinstance(node, _ALWAYS_TRUE)
 
@@ -106,6 +224,34 @@ def _fails(node: ast.expr) -> bool:
             return False
 
 
+def _is_fulfilled(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> bool:
+    """Return whether a comparison is true whatever it compares."""
+    match operator, right:
+        case ast.In(), ast.List(elements) | ast.Tuple(elements) | ast.Set(elements):
+            return any(_is_same(left, element) for element in elements)
+        case ast.Eq(), _ if "ANY" in (_name(left), _name(right)):
+            return True
+        case _:
+            return isinstance(operator, _REFLEXIVE) and _is_same(left, right)
+
+
+def _are_contrary(one: ast.expr, other: ast.expr) -> bool:
+    """Return whether two comparisons are about the same and one says the contrary of the other."""
+    match one, other:
+        case ast.Compare(left, [operator], [right]), ast.Compare(left_, [contrary], [right_]):
+            is_contrary = _CONTRARY.get(type(operator)) is type(contrary)
+            return is_contrary and _is_same(left, left_) and _is_same(right, right_)
+        case ast.UnaryOp(ast.Not(), operand), _:
+            return _is_same(operand, other)
+        case _:
+            return False
+
+
+def _name(node: ast.AST | None) -> str:
+    """Return the last part of a name."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
 def _is_same(left: ast.expr, right: ast.expr) -> bool:
     """Return whether both sides are the same plain expression; two calls need not give the same."""
     calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(left))
@@ -113,28 +259,28 @@ def _is_same(left: ast.expr, right: ast.expr) -> bool:
 
 
 class FileReading:
-    """The expectations in one file, by line."""
+    """The expectations in one file, by line. `names` are those of its module, `helps` whether a file helps tests."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, names: Mapping[str, object], helps: Callable[[str], bool]) -> None:
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError):
             tree = ast.Module([], [])
+        self._names = names
+        self._helps = helps
         self._expecting = _expecting_names(tree)
         self._functions = {_first_line(node): node for node in ast.walk(tree) if isinstance(node, _Function)}
-        self._constants = {
-            id(part): local_constants(function)
-            for function in self._functions.values()
-            for part in _own_nodes(function)
-            if isinstance(part, ast.Assert)
-        }
-        written = {part.name for part in tree.body if isinstance(part, _Function | ast.ClassDef)}
-        self._written = {
-            id(part): written - _own_names(function)
-            for function in self._functions.values()
-            for part in _own_nodes(function)
-            if isinstance(part, ast.Assert)
-        }
+        # An assertion counts where it is written, not where a function with such a name is called.
+        self._helpers = {function.name for function in self._functions.values()}
+        self._constants: dict[int, frozenset[str]] = {}
+        self._own: dict[int, set[str]] = {}
+        outer = module_constants(tree)
+        for function in self._functions.values():
+            expecting = [part for part in _own_nodes(function) if isinstance(part, ast.Assert | ast.Expr)]
+            if expecting:
+                constants, own = local_constants(function, outer), _own_names(function)
+                self._constants.update((id(part), constants) for part in expecting)
+                self._own.update((id(part), own) for part in expecting)
         # The last line of each statement with an expectation, by its first.
         self.ends: dict[int, int] = {}
         # By line, the function that has to execute it; None where the line itself tells.
@@ -143,9 +289,13 @@ class FileReading:
     def _found(self, node: ast.AST, around: ast.stmt | None) -> Iterator[tuple[int, str | None]]:
         """The lines with expectations. One that shares its line with the block it is in is seen when the block is.
 
-        Then nobody knows whether it was met, unless the block is a function, whose frame has its name.
+        Then nobody knows whether it was met, unless the block is a function, whose frame has its name. An expectation
+        whose failure the test itself catches is none.
         """
+        caught = node.body if isinstance(node, _Try | _With) and _catches(node) else []
         for part in ast.iter_child_nodes(node):
+            if part in caught:
+                continue
             if isinstance(part, ast.stmt):
                 is_beside = around is not None and part.lineno == around.lineno
                 if not is_beside or isinstance(around, _Function):
@@ -176,12 +326,12 @@ class FileReading:
         """Return whether executing a statement, and nothing inside it that is conditional, meets an expectation."""
         match statement:
             case ast.Assert():
-                return not self._is_vacuous(statement)
+                return not self._is_vacuous(statement, statement.test)
             case ast.Expr(value) | ast.Assign(value=value):
-                return self._is_expecting_call(value)
+                return self._is_expecting_call(value, statement)
             case ast.With(items) | ast.AsyncWith(items):
                 return not _raises_itself(statement) and any(
-                    self._is_expecting_call(item.context_expr) for item in items
+                    self._is_expecting_call(item.context_expr, statement) for item in items
                 )
             case _:
                 return False
@@ -189,40 +339,113 @@ class FileReading:
     def _expectation_lines(self, statement: ast.stmt) -> Iterator[int]:
         for line in self._lines_expecting(statement):
             # The body of a `with` is no part of what is met on the way into it.
-            is_block = isinstance(statement, ast.With | ast.AsyncWith)
+            is_block = isinstance(statement, _With)
             self.ends[line] = line if is_block else (statement.end_lineno or line)
             yield line
 
     def _lines_expecting(self, statement: ast.stmt) -> Iterator[int]:
-        if isinstance(statement, ast.Assert) and not self._is_vacuous(statement):
+        if isinstance(statement, ast.Assert) and not self._is_vacuous(statement, statement.test):
             yield statement.lineno
         if _raises_itself(statement):
             return
         for part in ast.iter_child_nodes(statement):
             if isinstance(part, ast.expr | ast.withitem):
                 for node in _evaluated(part):
-                    if isinstance(node, ast.expr) and self._is_expecting_call(node):
+                    if isinstance(node, ast.expr) and self._is_expecting_call(node, statement):
                         yield from (statement.lineno, node.lineno)
 
-    def _is_vacuous(self, statement: ast.Assert) -> bool:
-        asserted = statement.test
-        # A function or class of the file is true, whatever it does.
-        if isinstance(asserted, ast.Name) and asserted.id in self._written.get(id(statement), ()):
+    def _is_vacuous(self, statement: ast.stmt, asserted: ast.expr) -> bool:
+        # A function, class or module is true, whatever it does.
+        root = asserted.value if isinstance(asserted, ast.Attribute) else asserted
+        is_local = isinstance(root, ast.Name) and root.id in self._own.get(id(statement), ())
+        if not is_local and isinstance(self._resolved(asserted), FunctionType | type | ModuleType):
             return True
-        return is_vacuous(statement.test, self._constants.get(id(statement), frozenset()))
+        return is_vacuous(asserted, self._constants.get(id(statement), frozenset()))
 
-    def _is_expecting_call(self, node: ast.expr) -> bool:
+    def _resolved(self, node: ast.expr) -> object:
+        """Return what a name of the module means, or a name of a module that it imports."""
         match node:
-            case ast.Call(ast.Attribute(ast.Name("pytest"), name)) if name in _EXPECTING:
-                return True
-            case ast.Call(ast.Attribute(ast.Name("self"), name), arguments) if arguments:
-                return name.startswith("assert") and any(map(varies, arguments))
-            case ast.Call(ast.Attribute(_, name)):
+            case ast.Name(name):
+                return self._names.get(name)
+            case ast.Attribute(ast.Name(module), name) if isinstance(self._names.get(module), ModuleType):
+                return getattr(self._names[module], name, None)
+            case _:
+                return None
+
+    def _is_helper(self, node: ast.expr) -> bool:
+        """Return whether a function is called whose own assertions are seen."""
+        if _name(node) in self._helpers:
+            return True
+        function = self._resolved(node)
+        return isinstance(function, FunctionType) and self._helps(function.__code__.co_filename)
+
+    def _is_of_pytest(self, function: ast.expr) -> bool:
+        match function:
+            case ast.Attribute(ast.Name("pytest"), name):
+                return name in _EXPECTING
+            case _:
+                return isinstance(function, ast.Name) and function.id in self._expecting
+
+    def _is_expecting_call(self, node: ast.expr, statement: ast.stmt) -> bool:
+        match node:
+            case ast.Call(function) if self._is_helper(function):
+                return False
+            case ast.Call(function, arguments) if self._is_of_pytest(function):
+                # Written alone, it expects nothing unless it is given what to call.
+                return not (isinstance(statement, ast.Expr) and statement.value is node and len(arguments) < 2)
+            case ast.Call(ast.Attribute(ast.Name("self"), name), arguments) if arguments and name.startswith("assert"):
+                return isinstance(statement, _With) or not self._is_vacuous(statement, _asserted(name, arguments))
+            case ast.Call(ast.Attribute(_, name)) | ast.Call(ast.Name(name)):
                 return name.startswith("assert")
-            case ast.Call(ast.Name(name)):
-                return name in self._expecting or name.startswith("assert")
             case _:
                 return False
+
+
+def _asserted(name: str, arguments: list[ast.expr]) -> ast.expr:
+    """Return the expression that says what a method of unittest asserts."""
+    match name, arguments:
+        case "assertFalse", [value, *_]:
+            return ast.UnaryOp(ast.Not(), value)
+        case (("assertEqual" | "assertIs" | "assertGreaterEqual" | "assertLessEqual"), [left, right, *_]):
+            return ast.Compare(left, [ast.Eq()], [right])
+        case "assertIn", [left, right, *_]:
+            return ast.Compare(left, [ast.In()], [right])
+        case (("assertTrue" | "assertIsNotNone" | "assertIsNone"), [value, *_]):
+            return value
+        case _:
+            return ast.Compare(ast.Constant(0), [ast.NotEq()], [ast.List(arguments, ast.Load())])
+
+
+def _catches(statement: ast.stmt) -> bool:
+    """Return whether a statement lets a test go on when an assertion in its body fails."""
+    match statement:
+        case ast.Try(handlers=handlers) | ast.TryStar(handlers=handlers):
+            return any(_may_be_assertion(handler.type) and not _passes_on(handler) for handler in handlers)
+        case ast.With(items) | ast.AsyncWith(items):
+            calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
+            return any(
+                _name(call.func) in ("suppress", "raises") and any(map(_may_be_assertion, call.args)) for call in calls
+            )
+        case _:
+            return False
+
+
+def _may_be_assertion(expected: ast.expr | None) -> bool:
+    match expected:
+        case None:
+            return True
+        case ast.Tuple(elements):
+            return any(map(_may_be_assertion, elements))
+        case _:
+            return _name(expected) in _CATCHING
+
+
+def _passes_on(handler: ast.ExceptHandler) -> bool:
+    """Return whether a handler makes the test fail, or end early, after all."""
+    return any(
+        isinstance(part, ast.Raise) or (isinstance(part, ast.Call) and _name(part.func) in ("fail", "skip", "xfail"))
+        for part in ast.walk(handler)
+    )
 
 
 def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
@@ -243,9 +466,15 @@ def _expecting_names(tree: ast.Module) -> frozenset[str]:
 
 
 def _raises_itself(statement: ast.stmt) -> bool:
-    """Return whether the body of a `with` does nothing but raise: what is expected then comes from the test itself."""
-    return isinstance(statement, ast.With | ast.AsyncWith) and all(
-        isinstance(part, ast.Raise | ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+    """Return whether what a `with` expects comes from the test: its body raises, or asserts, or does nothing."""
+    if not isinstance(statement, _With):
+        return False
+    if any(
+        isinstance(part, ast.Raise) or (isinstance(part, ast.Assert) and _catches(statement)) for part in statement.body
+    ):
+        return True
+    return all(
+        isinstance(part, ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
         for part in statement.body
     )
 
@@ -287,14 +516,14 @@ class TestSide:
 
     def __init__(self, config: pytest.Config) -> None:
         self._folders = tuple(
-            f"{os.path.normpath(folder)}{os.sep}"
+            f"{os.path.normpath(config.rootpath / folder)}{os.sep}"
             for pattern in config.getini("testpaths")
-            for folder in config.rootpath.glob(pattern)
+            for folder in glob(pattern, root_dir=config.rootpath, recursive=True)
         )
 
-    def holds(self, file: str, item: pytest.Item) -> bool:
+    def holds(self, file: str, test_file: str) -> bool:
         """Return whether a file is the test's own, a `conftest.py`, or a helper below the project's test folders."""
-        return file == str(item.path) or os.path.basename(file) == "conftest.py" or file.startswith(self._folders)
+        return file == test_file or os.path.basename(file) == "conftest.py" or file.startswith(self._folders)
 
 
 class AssertionWatch:
@@ -311,7 +540,7 @@ class AssertionWatch:
         """Watch a test while it is called."""
         tally = AssertionTally()
         function = _function(item)
-        reading = self._reading(str(item.path))
+        reading = self._reading(str(item.path), getattr(item, "module", None))
         noted: list[str] = []
         token = NOTED.set(noted)
         try:
@@ -337,16 +566,23 @@ class AssertionWatch:
 
     def _lines(self, file: str, item: pytest.Item) -> Mapping[int, str | None]:
         """The lines of a file that count as expectations of a test, with the function that has to execute them."""
-        return self._reading(file).lines if self._side.holds(file, item) else {}
+        return self._reading(file).lines if self._side.holds(file, str(item.path)) else {}
 
-    def _reading(self, file: str) -> FileReading:
+    def _reading(self, file: str, module: object = None) -> FileReading:
         if file not in self._readings:
             try:
                 source = read_bytes(file).decode()
             except (OSError, UnicodeDecodeError):
                 source = ""
-            self._readings[file] = FileReading(source)
+            if module is None:
+                module = next((part for part in list(sys.modules.values()) if _file(part) == file), None)
+            names: Mapping[str, object] = getattr(module, "__dict__", {})
+            self._readings[file] = FileReading(source, names, lambda other: self._side.holds(other, file))
         return self._readings[file]
+
+
+def _file(module: ModuleType) -> object:
+    return getattr(module, "__file__", None)
 
 
 def _function(item: pytest.Item) -> FunctionType | None:

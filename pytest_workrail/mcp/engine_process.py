@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from workrail_lint.base.files import read_bytes
-from workrail_lint.base.js import Json
+from workrail_lint.base.js import Json, members_of, objects_of
 from workrail_lint.base.processes import Conversation
 from workrail_lint.base.processes import program as find_program
 from workrail_lint.base.result import Err, Ok
@@ -18,6 +18,7 @@ from workrail_lint.base.version import VERSION
 
 SERVER = "dist/mcp-server.js"
 _PROTOCOL = "2025-06-18"
+_SECONDS = 60.0  # for one answer
 
 
 class EngineAnswer(Struct, frozen=True):
@@ -30,9 +31,8 @@ class EngineAnswer(Struct, frozen=True):
 class EngineProcess:
     """The server of an engine, with its data in a folder of its own."""
 
-    def __init__(self, conversation: Conversation, seconds: float) -> None:
+    def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._seconds = seconds
         self._number = 0
 
     def request(self, method: str, params: dict[str, Json]) -> dict[str, Any] | None:
@@ -40,10 +40,10 @@ class EngineProcess:
         self._number += 1
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         self._conversation.send(json.dumps(message).encode())
-        while (line := self._conversation.receive(self._seconds)) is not None:
+        while (line := self._conversation.receive(_SECONDS)) is not None:
             try:
                 response = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # printed by the engine, and no message
             if isinstance(response, dict) and response.get("id") == self._number:
                 return response
@@ -56,11 +56,11 @@ class EngineProcess:
             return None
         result = response.get("result")
         if not isinstance(result, dict):
-            return EngineAnswer(dict(response.get("error") or {}), is_error=True)
-        texts = [each.get("text", "") for each in result.get("content", ()) if isinstance(each, dict)]
+            return EngineAnswer(members_of(response.get("error")), is_error=True)
+        texts = [text for each in objects_of(result.get("content")) if isinstance(text := each.get("text"), str)]
         try:
             data = json.loads(texts[0]) if texts else None
-        except ValueError:
+        except (ValueError, RecursionError):
             data = None
         return EngineAnswer(
             data if isinstance(data, dict) else {"text": "\n".join(texts)}, is_error=bool(result.get("isError"))
@@ -84,7 +84,7 @@ def engine_version(directory: Path) -> Ok[str] | Err[str]:
     """Return the version of an installed engine."""
     try:
         package = json.loads(read_bytes(os.fspath(directory / "package.json")))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return Err(f"{directory} is not an installed engine: it has no package.json that can be read")
     version = package.get("version") if isinstance(package, dict) else None
     if not isinstance(version, str) or not (directory / SERVER).is_file():
@@ -93,7 +93,7 @@ def engine_version(directory: Path) -> Ok[str] | Err[str]:
 
 
 def start_engine(
-    directory: Path, workspace: Path, data: Path, *, node: str | None = None, seconds: float = 60.0
+    directory: Path, workspace: Path, data: Path, *, node: str | None = None
 ) -> Ok[EngineProcess] | Err[str]:
     """Return the server of an installed engine, ready for calls."""
     program = find_program(node or "node")
@@ -102,7 +102,7 @@ def start_engine(
     variables = {"WORKRAIL_DATA_DIR": os.fspath(data), "WORKRAIL_JSON_RESPONSES": "true"}
     command = [os.path.abspath(program), os.fspath(directory / SERVER)]
     try:
-        process = EngineProcess(Conversation(command, folder=os.fspath(workspace), variables=variables), seconds)
+        process = EngineProcess(Conversation(command, folder=os.fspath(workspace), variables=variables))
     except OSError as problem:
         return Err(f"{program} can't be started: {problem.strerror}")
     failed = process.begin()

@@ -77,10 +77,14 @@ class _Calls:
         """The client is gone."""
         self._is_busy = True
         self.tools.leave()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._exit("after the client had left")
 
     def end(self) -> None:
         """Leave at once: a thread still waits for the next line of stdin, and an orderly end would wait for it."""
-        self.leave()
+        self._is_busy = True
+        self.tools.leave()
         self._exit("between two calls")
 
     def _exit(self, moment: str) -> None:

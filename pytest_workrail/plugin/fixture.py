@@ -15,7 +15,6 @@ from msgspec import structs
 from pytest_workrail import api
 from pytest_workrail.agents.agent import Agent, Transcript
 from pytest_workrail.agents.scripted import Fixtures
-from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.golden.files import SCENARIO_ENDING
@@ -24,6 +23,7 @@ from pytest_workrail.golden.profiles import Comparison
 from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run import result
 from pytest_workrail.run.project import project_profile, project_sources
+from pytest_workrail.run.pytest_session import record_run
 from pytest_workrail.run.result import Matcher, Run
 from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
 from pytest_workrail.sessions.recorded_session import RecordedSession, SessionUnusable, open_session

@@ -10,7 +10,11 @@ from argparse import ArgumentTypeError
 import pytest
 
 from pytest_workrail.golden.golden_records import add_options as golden_options
-from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, SESSION_WORKFLOWS, SESSIONS
+from pytest_workrail.run.pytest_session import (
+    AUTO_WORKFLOWS,
+    SESSION_WORKFLOWS,
+    SESSIONS,
+)
 
 MARKER = "workrail: a scenario, a workflow from workrail_auto or a session from workrail_sessions"
 
@@ -63,7 +67,7 @@ def configure(config: pytest.Config) -> None:
 
         add_to_arguments(config)
     if hasattr(config, "workerinput"):
-        from pytest_workrail.plugin.xdist import Worker
+        from pytest_workrail.golden.plugin import Worker
 
         config.pluginmanager.register(Worker(config), "workrail-worker")
         return
@@ -80,7 +84,7 @@ def configure(config: pytest.Config) -> None:
 
         warn_of_unused_patterns(config)
     if config.pluginmanager.hasplugin("xdist") and config.getoption("dist", "no") != "no":
-        from pytest_workrail.plugin.xdist import Controller
+        from pytest_workrail.golden.plugin import Controller
 
         config.pluginmanager.register(Controller(config), "workrail-controller")
 

@@ -30,7 +30,7 @@ from pytest_workrail.engine.protocol.library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
-from workrail_lint.systems.workrail.scenario_words import UserDependency as DependencyDetail
+from workrail_lint.systems.workrail.blocker_codes import UserDependency as DependencyDetail
 
 # A workspace of which nothing is known, so that no run depends on the machine it is made on.
 WORKSPACE = "/workspace"

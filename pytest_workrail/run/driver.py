@@ -7,6 +7,7 @@ wrong one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from msgspec import structs
@@ -14,6 +15,7 @@ from msgspec import structs
 from pytest_workrail.agents.agent import (
     Action,
     Agent,
+    Attempt,
     Call,
     Checkpoint,
     EngineDefectMark,
@@ -50,15 +52,16 @@ from workrail_lint.base.result import Err
 _OTHER_VERSION = ref_of(digest(b"another version of the workflow"))
 
 
-def drive(setup: Setup, agent: Agent) -> Run:
-    """A whole run, from its start to wherever the agent leaves it."""
-    return _RunDriver(setup, agent).run()
+def drive(setup: Setup, agent: Agent, is_over: Callable[[Sequence[Attempt]], bool] | None = None) -> Run:
+    """A whole run, from its start to wherever the agent leaves it, or to where its attempts say that it is over."""
+    return _RunDriver(setup, agent, is_over).run()
 
 
 class _RunDriver:
     """One run under way."""
 
-    def __init__(self, setup: Setup, agent: Agent) -> None:
+    def __init__(self, setup: Setup, agent: Agent, is_over: Callable[[Sequence[Attempt]], bool] | None) -> None:
+        self._is_over = is_over
         self._profile = profile_of(setup.profile)
         pinned = frozen_program(setup.ir, setup.onboarding, self._profile)
         if isinstance(pinned, Err):
@@ -143,6 +146,8 @@ class _RunDriver:
                     problem = self._try_action(action)
             if problem is not None:
                 return Ending("misplayed", problem.message, problem.place or self._agent.place())
+            if self._is_over is not None and self._is_over(self._history.attempts):
+                return Ending("stopped", "Its attempts have said enough.")
         if self._is_complete:
             return Ending("complete", "The workflow is complete.")
         return Ending("endless", f"The run was not complete after {self._setup.max_turns} turns.")

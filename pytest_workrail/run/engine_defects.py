@@ -23,9 +23,9 @@ from pytest_workrail.engine.protocol.errors import ErrorCode
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 from workrail_lint.systems.workrail.engine_defects import engine_defects
 from workrail_lint.systems.workrail.model.ir import ProgramStep
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
 
 _ROOT = Pattern(r"\{\{(?!wr\.)([A-Za-z_][A-Za-z0-9_]*)(?:\.[A-Za-z0-9_.]+)?\}\}")
 

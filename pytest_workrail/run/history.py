@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.agents.agent import Attempt, Choice, Exchange, StartView, StepView, Submit
+from pytest_workrail.agents.agent import Attempt, AttemptOutcome, Choice, Exchange, StartView, StepView, Submit
 from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Selection, State, state_of
@@ -34,7 +34,7 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.model.words import NodeKind, Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.projections.session_facts import (
@@ -50,10 +50,14 @@ from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode, GapDetail
 
 Trace = tuple[dict[str, Json], ...]
-_OUTCOMES = {"step": "advanced", "blocked_attempt": "blocked", "gate_checkpoint": "gated"}
+_OUTCOMES: dict[NodeKind, AttemptOutcome] = {
+    "step": "advanced",
+    "blocked_attempt": "blocked",
+    "gate_checkpoint": "gated",
+}
 _OUTPUT_REASONS = (MissingRequiredOutput, InvalidRequiredOutput)
 _OUTPUT_REFUSALS = {word for reason in _OUTPUT_REASONS for word in (reason.code, reason.gap_reason[1])}
 
@@ -244,13 +248,13 @@ class History:
             )
         )
 
-    def _add(self, view: StepView, outcome: str, exchange: Exchange, added: Sequence[Event]) -> None:
+    def _add(self, view: StepView, outcome: AttemptOutcome, exchange: Exchange, added: Sequence[Event]) -> None:
         self._attempts[view.instance] += 1
         blockers = blocker_codes(exchange.response)
         critical = [
             event.data for event in added if isinstance(event, GapRecorded) and event.data.severity == "critical"
         ]
-        gaps = tuple(str(gap.reason.detail) for gap in critical)
+        gaps = tuple(gap.reason.detail for gap in critical)
         self.attempts.append(
             Attempt(
                 view.step_id,
@@ -286,7 +290,7 @@ def _asks_before_the_end(response: dict[str, Any]) -> bool:
     return any(one["operator"] not in ("count", "items") for each in asked for one in each["details"]["unmet"])
 
 
-def _loop_blockers(response: dict[str, Any]) -> Iterator[str]:
+def _loop_blockers(response: dict[str, Any]) -> Iterator[BlockerCode]:
     """Yield the codes of the blockers that name a loop: it is the loop that can't go on, not the step."""
     report = response.get("blockers")
     for blocker in report["blockers"] if isinstance(report, dict) else ():
@@ -294,10 +298,10 @@ def _loop_blockers(response: dict[str, Any]) -> Iterator[str]:
             yield blocker["code"]
 
 
-def _loop_gaps(gaps: Sequence[GapRecordedData]) -> Iterator[str]:
+def _loop_gaps(gaps: Sequence[GapRecordedData]) -> Iterator[GapDetail]:
     for gap in gaps:
         if gap.details is not None and "loopId" in gap.details.to_wire():
-            yield str(gap.reason.detail)
+            yield gap.reason.detail
 
 
 def _fragments(view: StepView) -> tuple[str, ...]:

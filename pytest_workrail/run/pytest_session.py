@@ -97,3 +97,15 @@ def _failure_of(report: pytest.TestReport) -> ItemOutcome | None:
             return {"setup": ItemOutcome.SETUP_FAILED, "teardown": ItemOutcome.TEARDOWN_FAILED}.get(
                 report.when, ItemOutcome.FAILED
             )
+
+
+# The plugins that follow the runs of a session, each registered only when an option asks for it.
+_FOLLOWERS = ("workrail-coverage", "workrail-runs")
+
+
+def record_run(config: pytest.Config, test: str, transcript: object) -> None:
+    """Count a run that a test made, and keep it, if this session measures coverage or writes its runs."""
+    for name in _FOLLOWERS:
+        plugin = config.pluginmanager.get_plugin(name)
+        if plugin is not None:
+            plugin.session.record(test, transcript)

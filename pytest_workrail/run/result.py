@@ -210,6 +210,22 @@ def exchange_lines(transcript: Transcript, most: int = _MOST_EXCHANGES) -> list[
     ]
 
 
+def transcript_lines(run: Run) -> Sequence[str]:
+    """Return the transcript of the run so far, and why it ended."""
+    transcript = run.transcript
+    head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
+    return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]
+
+
+def unreached_steps(transcript: Transcript) -> list[str]:
+    """Return the steps that no value the agent could set would reach, and why. A branch not taken is not one."""
+    why = {
+        "unset": "it waits for variables, and the automatic agent found no values under which it runs",
+        "never": "no values can make its condition hold",
+    }
+    return [f"  {step_id}: {why[because]}" for step_id, because in transcript.left_out if because in why]
+
+
 def _marked(marks: Sequence[str] | None) -> str:
     return f" [public engine: {', '.join(marks)}]" if marks else ""
 

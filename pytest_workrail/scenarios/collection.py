@@ -14,16 +14,15 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.agents.agent import Transcript
-from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.golden.files import ENDING, SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden
 from pytest_workrail.run import start
 from pytest_workrail.run.project import project_sources
-from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, in_own_words, note_assertion
-from pytest_workrail.scenarios.drivers import ScenarioFailure, play, transcript_lines
-from workrail_lint.base.files import read_bytes, walk
+from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, in_own_words, note_assertion, record_run
+from pytest_workrail.run.result import transcript_lines, unreached_steps
+from pytest_workrail.scenarios.drivers import ScenarioFailure, play
+from workrail_lint.base.files import is_below, read_bytes, walk
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import one_line, shown_path
 
@@ -169,6 +168,9 @@ def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | No
         return None
     if not any(fnmatch(relative, pattern) for pattern in _patterns(parent.config)):
         return None
+    if not is_below(os.fspath(path), [os.fspath(parent.config.rootpath)]):  # pytest follows links to folders
+        _warn(parent.config, f"{relative} is not run: a link leads to it, out of the project")
+        return None
     # Reports print both names, and a file can be called anything.
     return WorkflowFile.from_parent(parent, path=path, name=one_line(path.name), nodeid=shown_path(relative))
 
@@ -253,15 +255,6 @@ class WorkflowItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return Path(one_line(str(self.path))), 0, self.name
-
-
-def unreached_steps(transcript: Transcript) -> list[str]:
-    """The steps that no value the agent could set would have reached, in words. A branch not taken is none of them."""
-    why = {
-        "unset": "it waits for variables, and the automatic agent found no values under which it runs",
-        "never": "no values can make its condition hold",
-    }
-    return [f"  {step_id}: {why[because]}" for step_id, because in transcript.left_out if because in why]
 
 
 class WorkflowNotDone(Exception):  # noqa: N818 - what it is called in reports

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.golden.files import SCENARIO_ENDING
-from pytest_workrail.run.result import ExpectationFailure, Run, exchange_lines
+from pytest_workrail.run.result import ExpectationFailure
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_file
 from workrail_lint.base.js import Json
@@ -148,13 +148,6 @@ class ScenarioFailure(ExpectationFailure):
             line, column = place_of(self.document, self.turn)
             yield f"last turn: {self.turn} ({self.file}:{line}:{column})"
         yield from self.happened
-
-
-def transcript_lines(run: Run) -> Sequence[str]:
-    """Return the transcript of the run so far, and why it ended."""
-    transcript = run.transcript
-    head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
-    return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]
 
 
 class ScenarioDocument(Struct, frozen=True):

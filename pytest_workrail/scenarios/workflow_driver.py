@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, assert_never
+from typing import Any, NamedTuple, Unpack, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from pytest_workrail.agents import misbehaving
 from pytest_workrail.agents.agent import (
     Action,
     Agent,
+    Attempt,
     Call,
     Checkpoint,
     Exchange,
@@ -38,13 +40,16 @@ from pytest_workrail.engine.model.reasons import (
     StorageCorruption,
     user_dependency,
 )
+from pytest_workrail.engine.model.words import Autonomy
 from pytest_workrail.golden.document import golden_bytes
+from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.history import blocker_codes
 from pytest_workrail.run.project import project_profile, project_sources
-from pytest_workrail.run.result import Run
+from pytest_workrail.run.result import Run, transcript_lines
+from pytest_workrail.run.start import Options, Script, Source, agent_of, setup_of
 from pytest_workrail.scenarios.drivers import (
     Fault,
     PlayedScenario,
@@ -56,7 +61,6 @@ from pytest_workrail.scenarios.drivers import (
     member_faults,
     open_scenario,
     status_faults,
-    transcript_lines,
 )
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
@@ -317,14 +321,37 @@ def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fau
     return Fault(f"the {member} {verdict}: {where}: {finding.message} ({finding.pointer or '/'})", f"/{member}")
 
 
-def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
-    """Run the workflow of a scenario to its end, under its first profile unless another one is named."""
+def _does_another_step(expected: Sequence[str], attempts: Sequence[Attempt]) -> bool:
+    done = [attempt.step_id for attempt in attempts if attempt.outcome == "advanced"]
+    return done != list(expected[: len(done)])
+
+
+def run_scenario(loaded: Loaded, profile: str | None = None, *, ends_at_unmet: bool = False) -> Played:
+    """Run the workflow of a scenario to its end, under its first profile unless another one is named.
+
+    With `ends_at_unmet` a run is over once it has done a step that the scenario does not expect there.
+    """
     agent, script = _agents(loaded)
     setup = _setup(loaded)
     if profile is not None:
         setup = replace(setup, profile=profile_of(profile).name)  # type: ignore[arg-type]  # from a closed set
-    run = drive(setup, agent)
+    steps = loaded.scenario.get("expect", {}).get("steps")
+    run = drive(setup, agent, partial(_does_another_step, steps) if ends_at_unmet and steps is not None else None)
     return Played(run, "" if script is None else script.last_place)
+
+
+def compare(
+    workflow: Source, agent: Agent | Script | None = None, mode: Autonomy = "guided", **options: Unpack[Options]
+) -> Comparison:
+    """Run a workflow under both profiles with the same agent and see where they part.
+
+    A scenario file can stand for the workflow, and then for everything else too. A script that fits one profile may
+    not fit the other, so what does not fit is a difference here and no error.
+    """
+    __tracebackhide__ = True
+    if isinstance(workflow, str | os.PathLike) and os.fspath(workflow).endswith(SCENARIO_ENDING):
+        return compare_scenario(Path(workflow))
+    return both_profiles(setup_of(workflow, mode, "reference", options), agent_of(agent))
 
 
 def compare_scenario(path: Path) -> Comparison:

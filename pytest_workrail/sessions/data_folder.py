@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint.base.files import read_bytes
+from workrail_lint.base.files import MAX_FILE_BYTES, read_bytes
 from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
 SESSIONS = "sessions"
 SESSION_NAME = re.compile(r"sess_[A-Za-z0-9_]{1,80}")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-# No engine writes as much in one call; a file that large is damage, and reading it could exhaust the memory.
-MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
 def usual_place(environ: Mapping[str, str] = os.environ) -> str:

@@ -6,18 +6,21 @@ A list of known sessions must not wait for the engine, so what reads a log is im
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_workrail.sessions.data_folder import DataFolder
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
-from workrail_lint.systems.results import FileResult
+from workrail_lint.systems.base import FileResult
 
 if TYPE_CHECKING:
     from pytest_workrail.sessions.session_log import Snapshots
 
 _FORMAT = 2
-STATUSES = ("complete", "complete_with_gaps", "in_progress", "blocked", "gate", "empty", "damaged", "unknown")
+Status: TypeAlias = Literal[
+    "complete", "complete_with_gaps", "in_progress", "blocked", "gate", "empty", "damaged", "unknown"
+]
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class Summary(NamedTuple):
@@ -25,7 +28,7 @@ class Summary(NamedTuple):
 
     session: str
     workflow_id: str = ""
-    status: str = "unknown"
+    status: Status = "unknown"
     step: str | None = None  # what is pending
     steps: int = 0  # accepted submissions
     blocks: int = 0

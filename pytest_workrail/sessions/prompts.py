@@ -48,5 +48,7 @@ def node_prompts(
             continue
         pending = render(response_format, opened.value)
         if pending is not None:
-            by_number[node.number] = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
+            parts = [[part.slot and part.slot.value, part.text] for part in pending.parts]
+            asked = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
+            by_number[node.number] = {**asked, "parts": parts}
     return Ok(by_number)

@@ -5,6 +5,7 @@ It is judged on the versions of a project: its recorded calls first, and for one
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import Preferences
 from pytest_workrail.run.bench import GOAL, Setup
 from pytest_workrail.run.driver import drive
+from pytest_workrail.run.start import Source, compile  # noqa: A004 - the name of the fixture's method
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.recording import scenario_of
 from pytest_workrail.sessions.replay import (
@@ -68,6 +70,19 @@ def replay_session(
 
     judgements = tuple(replay_on_version(run, versions[run.story.workflow_id]) for run in concerned)
     return ReplayedSession(session_id, judgements, left_out=left_out, concerns=True)
+
+
+def replay(
+    session: str, workflow: Source, data: str | os.PathLike[str], profile: ProfileName = "reference"
+) -> ReplayedSession:
+    """Replay a session of an engine's data folder on a version of its workflow, and judge whether it gets through.
+
+    Raises WorkflowInvalid when the version does not compile.
+    """
+    __tracebackhide__ = True
+    compiled = compile(workflow)
+    version = Version(Path(f"{compiled.workflow_id}.json"), compiled.workflow_id, compiled)
+    return replay_session(DataFolder(os.fspath(data)), session, {compiled.workflow_id: version}, profile)
 
 
 def replay_on_version(run: Recorded, version: Version) -> Judgement:

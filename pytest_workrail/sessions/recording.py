@@ -29,6 +29,7 @@ from pytest_workrail.sessions.replay import Recorded, recorded_runs
 from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
 from pytest_workrail.sessions.story import Story
 from pytest_workrail.sessions.versions import bundle_folder
+from workrail_lint.base import files as base_files
 from workrail_lint.base.files import PRIVATE
 from workrail_lint.base.redaction import RULES, Redactor, Rule
 from workrail_lint.base.result import Err, Ok
@@ -253,6 +254,18 @@ def _settle(
         before = files.read(target)
     except OSError as problem:
         return Err(f"{target.name} can't be read: {problem.strerror}")
+    outputs = len(base_files.written)
+    try:
+        return _settle_over(before, run, target, scenario, redactor)
+    except KeyboardInterrupt:
+        _put_back(target, before)  # without what playing it says, it would fail
+        del base_files.written[outputs:]
+        raise
+
+
+def _settle_over(
+    before: bytes | None, run: Recorded, target: Path, scenario: dict[str, Any], redactor: Redactor
+) -> Ok[RecordedScenario] | Err[str]:
     written = files.write(target, _json_bytes(scenario), PRIVATE)
     if isinstance(written, Err):
         _put_back(target, before)

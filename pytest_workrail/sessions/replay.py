@@ -200,13 +200,9 @@ def _outcomes(run: Recorded, ir: dict[str, Any]) -> Iterator[Outcome]:
                 yield outcome
 
 
-def compare_run(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -> Judgement:
-    """Play a run on another version, as far as our engine reproduces the recording at all.
-
-    `base` is the run on the version it was pinned to, where that has been played already.
-    """
-    story = run.story
-    base = reproduce(run) if base is None else base
+def compare_run(run: Recorded, ir: dict[str, Any]) -> Judgement:
+    """Play a run on another version, as far as our engine reproduces the recording at all."""
+    story, base = run.story, reproduce(run)
     comparable = base.outcomes if base.parts_at is None else base.outcomes[: base.parts_at - 1]
     notes = []
     if story.damage is not None:

@@ -7,25 +7,23 @@ are and count as unknown; they are never dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
 from pytest_workrail.engine.model.blockers import Resolves
 from pytest_workrail.engine.model.events import (
+    HOST_KINDS,
     AdvancedOutcome,
     AdvanceRecorded,
     ContextSet,
     EdgeCreated,
     Event,
     GapRecorded,
-    HostEvent,
     Log,
     NodeCreated,
-    ObservationRecorded,
     RunStarted,
-    SessionCreated,
 )
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId
 from pytest_workrail.engine.model.lenient import ANY_RECORDS, ANY_SNAPSHOTS, AnyEvent, UnknownEvent, read_any_event
@@ -43,7 +41,7 @@ from pytest_workrail.engine.store.log import (
 )
 from pytest_workrail.engine.store.plan import SessionTruth
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.listing import Summary
+from pytest_workrail.sessions.listing import Status, Summary
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok
 
@@ -51,7 +49,7 @@ from workrail_lint.base.result import Err, Ok
 MAX_SESSION_BYTES = 256 * 1024 * 1024
 _KEPT_SNAPSHOTS = 2_000
 _MAX_TITLE = 120
-_OUTSIDE_RUNS = (UnknownEvent, SessionCreated, ObservationRecorded, HostEvent)
+_OUTSIDE_RUNS = HOST_KINDS | {"session_created"}
 
 
 class SessionLog(Struct, frozen=True):
@@ -71,7 +69,7 @@ class SessionLog(Struct, frozen=True):
     @property
     def unknown(self) -> int:
         """How many events are kept without being understood."""
-        return sum(isinstance(event, UnknownEvent) for event in self.events)
+        return sum(event.scope is None and isinstance(event, UnknownEvent) for event in self.events)
 
     @property
     def is_empty(self) -> bool:
@@ -104,7 +102,7 @@ def read_log(folder: DataFolder, session_id: str) -> SessionLog:
 
 def _verified(
     folder: DataFolder, session_id: SessionId, raw: bytes
-) -> tuple[list[AnyEvent], tuple[ManifestRecord, ...], str | None]:
+) -> tuple[tuple[AnyEvent, ...], tuple[ManifestRecord, ...], str | None]:
     """Return what a manifest attests, up to the first thing wrong, and that."""
     reading = read_manifest(session_id, raw, ANY_RECORDS.read_line)
     events: list[AnyEvent] = []
@@ -117,12 +115,13 @@ def _verified(
         else:
             segment = _segment(folder, session_id, record, has_events)
         if isinstance(segment, Err):
-            return events, reading.records[: record.manifest_index], segment.error
+            return tuple(events), reading.records[: record.manifest_index], segment.error
         events.extend(segment.value)
+    attested = tuple(events)
     if reading.cut is not None:
-        return events, reading.records, f"manifest {reading.cut.reason.message}"
-    unpinned = unpinned_node(cast("Log", events), reading.records)
-    return events, reading.records, None if unpinned is None else unpinned.reason.message
+        return attested, reading.records, f"manifest {reading.cut.reason.message}"
+    unpinned = unpinned_node(cast("Log", attested), reading.records)
+    return attested, reading.records, None if unpinned is None else unpinned.reason.message
 
 
 def _segment(
@@ -162,39 +161,65 @@ def trusted_log(
     return SessionLog(session_id, kept, manifest, damage, {run_id: dag.value[run_id] for run_id in started})
 
 
+_Parents: TypeAlias = dict[NodeId, NodeId | None]
+
+
 def _contradiction(events: Sequence[AnyEvent]) -> tuple[int, str] | None:
     """Return the first event that does not fit those before it, and why."""
-    parents: dict[RunId, dict[NodeId, NodeId | None]] = {}
+    parents: dict[RunId, _Parents] = {}
     for place, event in enumerate(events):
-        if isinstance(event, _OUTSIDE_RUNS):
+        scope, kind = event.scope, event.kind
+        if scope is None or scope.run_id is None or kind in _OUTSIDE_RUNS:
             continue
-        run_id, node = event.scope.run_id, event.scope.node_id
-        if isinstance(event, RunStarted):
-            if run_id in parents:
-                return place, "the run was started before"
-            parents[run_id] = {}
-            continue
-        nodes = parents.get(run_id)
+        nodes = parents.get(scope.run_id)
         if nodes is None:
-            return place, f"{event.kind} is about a run that was never started"
-        if isinstance(event, NodeCreated):
-            parent = event.data.parent_node_id
-            if event.scope.node_id in nodes:
-                return place, "the node exists already"
-            if parent is not None and parent not in nodes:
-                return place, "the node follows one that does not exist"
-            if parent is None and nodes:
-                return place, "the run has two first nodes"
-            nodes[event.scope.node_id] = parent
-        elif node is not None and node not in nodes:
-            return place, f"{event.kind} is about a node that does not exist"
-        elif isinstance(event, EdgeCreated):
-            target = event.data.to_node_id
-            if target not in nodes or nodes[target] != event.data.from_node_id:
-                return place, "the edge does not lead from a node to one that follows it"
-        elif isinstance(event, AdvanceRecorded) and not isinstance(event.data.outcome, AdvancedOutcome):
-            return place, "the advance is in a form that is no longer used"
+            if kind != "run_started":
+                return place, f"{kind} is about a run that was never started"
+            parents[scope.run_id] = {}
+        elif scope.node_id is not None and scope.node_id not in nodes and kind != "node_created":
+            return place, f"{kind} is about a node that does not exist"
+        else:
+            check = _CHECKS.get(kind)
+            problem = None if check is None else check(event, nodes)
+            if problem is not None:
+                return place, problem
     return None
+
+
+def _check_run(event: RunStarted, nodes: _Parents) -> str | None:
+    return "the run was started before"
+
+
+def _check_node(event: NodeCreated, nodes: _Parents) -> str | None:
+    parent = event.data.parent_node_id
+    if event.scope.node_id in nodes:
+        return "the node exists already"
+    if parent is not None and parent not in nodes:
+        return "the node follows one that does not exist"
+    if parent is None and nodes:
+        return "the run has two first nodes"
+    nodes[event.scope.node_id] = parent
+    return None
+
+
+def _check_edge(event: EdgeCreated, nodes: _Parents) -> str | None:
+    target = event.data.to_node_id
+    if target not in nodes or nodes[target] != event.data.from_node_id:
+        return "the edge does not lead from a node to one that follows it"
+    return None
+
+
+def _check_advance(event: AdvanceRecorded, nodes: _Parents) -> str | None:
+    is_known = isinstance(event.data.outcome, AdvancedOutcome)
+    return None if is_known else "the advance is in a form that is no longer used"
+
+
+_CHECKS: dict[str, Callable[[Any, _Parents], str | None]] = {
+    "run_started": _check_run,
+    "node_created": _check_node,
+    "edge_created": _check_edge,
+    "advance_recorded": _check_advance,
+}
 
 
 class Snapshots:
@@ -275,7 +300,7 @@ def _with_run(summary: Summary, log: SessionLog, run: Run, snapshots: Snapshots)
     return summary._replace(step=step, status=session_status(log, run, snapshot))
 
 
-def session_status(log: SessionLog, run: Run, tip: ExecutionSnapshot) -> str:
+def session_status(log: SessionLog, run: Run, tip: ExecutionSnapshot) -> Status:
     """Return how a run stands, in one word, given the snapshot of its preferred tip."""
     if run.preferred_tip is not None and run.nodes[run.preferred_tip].kind == "gate_checkpoint" and not tip.is_complete:
         return "gate"

@@ -1,30 +1,27 @@
 """Many sessions together: where agents get blocked and by what, what they repeat, where they give up.
 
 One session at a time goes through and only counts stay, so the memory does not grow with their number.
-The counts, or one session, can be a page for a browser that loads nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from pytest_workrail.engine.model.trace import StepRef, TraceEntry
 from pytest_workrail.sessions.data_folder import DataFolder
-from pytest_workrail.sessions.listing import duration
 from pytest_workrail.sessions.session_log import read_log
 from pytest_workrail.sessions.story import Advance, Story, stories
-from workrail_lint.base.html import html_page
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import printable
-from workrail_lint.base.wording import counted
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 
 _OPEN = ("in_progress", "blocked", "gate")
+_MOST_LISTED = 200  # sessions of a version, one by one; older ones are only counted
+_MS_IN_MINUTE = 60_000
 
 
 class StepStats(Struct):
@@ -80,13 +77,54 @@ class LoopStats(Struct):
         }
 
 
+class SessionLine(Struct, frozen=True):
+    """One run of a session: the steps of its preferred path, what was refused, and where it is stuck."""
+
+    id: str
+    when_ms: int
+    status: str
+    steps: list[str]
+    blocked: list[tuple[str, BlockerCode]]
+    stuck: str | None
+    minutes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "when": self.when_ms,
+            "status": self.status,
+            "steps": self.steps,
+            "blocked": [list(each) for each in self.blocked],
+            "stuck": self.stuck,
+            "minutes": self.minutes,
+        }
+
+
+class VersionStats(Struct):
+    """The sessions of one version of a workflow."""
+
+    version: str | None
+    sessions: list[SessionLine] = msgspec.field(default_factory=list)
+
+    def to_json(self, workflow_hash: str) -> dict[str, Any]:
+        newest = sorted(self.sessions, key=lambda each: (-each.when_ms, each.id))
+        older = Counter(each.status for each in newest[_MOST_LISTED:])
+        return {
+            "hash": workflow_hash,
+            "version": self.version,
+            "firstSeen": newest[-1].when_ms,
+            "sessions": [each.to_json() for each in newest[:_MOST_LISTED]],
+            **({"older": dict(sorted(older.items()))} if older else {}),
+        }
+
+
 class WorkflowStats(Struct):
     """One workflow, whatever its versions."""
 
     sessions: int = 0
     forks: int = 0
     gaps: int = 0
-    versions: set[str] = msgspec.field(default_factory=set)
+    versions: dict[str, VersionStats] = msgspec.field(default_factory=dict)  # by hash
     statuses: Counter[str] = msgspec.field(default_factory=Counter)
     steps: dict[str, StepStats] = msgspec.field(default_factory=dict)
     loops: dict[str, LoopStats] = msgspec.field(default_factory=dict)
@@ -94,8 +132,12 @@ class WorkflowStats(Struct):
     def step(self, name: str) -> StepStats:
         return self.steps.setdefault(name, StepStats())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, each: bool = False) -> dict[str, Any]:
+        """Return the counts; with `each` also the sessions, by version, those of the newest version first."""
+        versions = [version.to_json(name) for name, version in self.versions.items()] if each else []
+        versions.sort(key=lambda version: (-version["firstSeen"], version["hash"]))
         return {
+            **({"each": versions} if each else {}),
             "sessions": self.sessions,
             "versions": len(self.versions),
             "workflowHashes": sorted(self.versions),
@@ -138,18 +180,25 @@ class Statistics(Struct):
     empty: list[str] = []  # sessions that were never started
     unknown_events: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, each: bool = False) -> dict[str, Any]:
         return {
-            "sessions": sum(each.sessions for each in self.workflows.values()),
+            "sessions": sum(one.sessions for one in self.workflows.values()),
             "damaged": self.damaged,
             "empty": len(self.empty),
             "unknownEvents": self.unknown_events,
-            "workflows": [{"workflowId": name, **stats.to_json()} for name, stats in sorted(self.workflows.items())],
+            "workflows": [
+                {"workflowId": name, **stats.to_json(each=each)} for name, stats in sorted(self.workflows.items())
+            ],
         }
 
 
-def count_sessions(folder: DataFolder, session_ids: Iterable[str], workflow: str | None = None) -> Statistics:
-    """Count sessions, one after the other. Of damaged ones, what can be trusted counts."""
+def count_sessions(
+    folder: DataFolder, session_ids: Iterable[str], workflow: str | None = None, *, each: bool = False
+) -> Statistics:
+    """Count sessions, one after the other; with `each`, a line of each is kept as well.
+
+    Of damaged ones, what can be trusted counts.
+    """
     statistics = Statistics()
     bounds = _Bounds(folder)
     for session_id in session_ids:
@@ -163,15 +212,19 @@ def count_sessions(folder: DataFolder, session_ids: Iterable[str], workflow: str
         statistics.unknown_events += log.unknown
         statistics.damaged += any(each.damage for each in all_runs) or not all_runs
         for story in all_runs:
-            _count(statistics.workflows.setdefault(story.workflow_id, WorkflowStats()), story, bounds)
+            _count(statistics.workflows.setdefault(story.workflow_id, WorkflowStats()), story, bounds, each=each)
     return statistics
 
 
-def _count(stats: WorkflowStats, story: Story, bounds: _Bounds) -> None:
+def _count(stats: WorkflowStats, story: Story, bounds: _Bounds, *, each: bool) -> None:
     stats.sessions += 1
     status = "damaged" if story.damage else story.status
     stats.statuses[status] += 1
-    stats.versions.add(story.workflow_hash)
+    version = stats.versions.get(story.workflow_hash)
+    if version is None:
+        version = stats.versions[story.workflow_hash] = VersionStats(bounds.of(story.workflow_hash).version)
+    if each:
+        version.sessions.append(_session_line(story, status))
     stats.gaps += len(story.gaps)
     if story.nodes and story.node(1).step is not None:
         stats.step(str(story.node(1).step)).visits += 1
@@ -184,6 +237,16 @@ def _count(stats: WorkflowStats, story: Story, bounds: _Bounds) -> None:
             stats.step(step).abandoned += 1
     _count_skipped(stats, story)
     _count_loops(stats, story, bounds)
+
+
+def _session_line(story: Story, status: str) -> SessionLine:
+    tip = story.preferred_tip
+    on_path = [] if tip is None else [story.node(number) for number in story.path(tip)]
+    given = [node.step for node in on_path if node.kind == "step" and node.step is not None]
+    refused = [(node.step or "", each.code) for node in story.nodes for each in node.blockers]
+    stuck = on_path[-1].step if on_path and status in _OPEN else None
+    minutes = round(max(0, story.ended_ms - story.started_ms) / _MS_IN_MINUTE)
+    return SessionLine(story.session_id, story.started_ms, status, given, refused, stuck, minutes)
 
 
 def _count_skipped(stats: WorkflowStats, story: Story) -> None:
@@ -234,31 +297,41 @@ def _skipped_step(entry: TraceEntry) -> str | None:
 # -------------------------------------------------------------------------------------------------------------- loops
 
 
+class _Pin(NamedTuple):
+    """The pinned workflow of sessions: its version, and its loops by their ids."""
+
+    version: str | None
+    loops: dict[str, dict[str, Any]]
+
+
 class _Bounds:
-    """The loop bounds of the pinned workflows; cached, because sessions share them."""
+    """The pinned workflows of sessions, as far as counts need them; cached, because sessions share them."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._folder = folder
-        self._known: dict[str, dict[str, dict[str, Any]]] = {}
+        self._known: dict[str, _Pin] = {}
 
-    def of(self, workflow_hash: str) -> dict[str, dict[str, Any]]:
+    def of(self, workflow_hash: str) -> _Pin:
         if workflow_hash not in self._known:
             read = self._folder.pinned_workflow(workflow_hash)
             value = {} if isinstance(read, Err) else read.value
             if len(self._known) > 500:
                 self._known.clear()
-            self._known[workflow_hash] = _loops(value)
+            self._known[workflow_hash] = _pin(value)
         return self._known[workflow_hash]
 
 
-def _loops(pin: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _pin(pin: dict[str, Any]) -> _Pin:
     definition = pin.get("definition", pin)
-    steps = definition.get("steps") if isinstance(definition, dict) else None
-    return {
+    if not isinstance(definition, dict):
+        return _Pin(None, {})
+    version, steps = definition.get("version"), definition.get("steps")
+    loops = {
         str(step.get("id")): step["loop"]
         for step in (steps if isinstance(steps, list) else ())
         if isinstance(step, dict) and isinstance(step.get("loop"), dict)
     }
+    return _Pin(version if isinstance(version, str) else None, loops)
 
 
 def _count_loops(stats: WorkflowStats, story: Story, bounds: _Bounds) -> None:
@@ -278,7 +351,7 @@ def _count_loops(stats: WorkflowStats, story: Story, bounds: _Bounds) -> None:
         counted.runs += 1
         counted.passes += iteration + 1
         counted.most_passes = max(counted.most_passes, iteration + 1)
-        counted.hit_bound += _hit_bound(bounds.of(story.workflow_hash).get(loop, {}), advance, iteration, context)
+        counted.hit_bound += _hit_bound(bounds.of(story.workflow_hash).loops.get(loop, {}), advance, iteration, context)
 
 
 def _hit_bound(loop: dict[str, Any], advance: Advance, iteration: int, context: dict[str, Any]) -> bool:
@@ -293,86 +366,3 @@ def _hit_bound(loop: dict[str, Any], advance: Advance, iteration: int, context: 
     # A condition that said so itself is on record; what ends by its bound is not asked again.
     decisions = (entry.summary for entry in advance.trace if entry.kind == "evaluated_condition")
     return not any(summary.endswith("exit.") for summary in decisions)
-
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #d0d7de; --soft: #656d76; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --line: #444c56; --soft: #9198a1; --bad: #ff8a80; } }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; }
-pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; } th { text-align: left; color: var(--soft); }
-td, th { border-bottom: 1px solid var(--line); padding: .2rem .5rem; vertical-align: top; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; } .bad { color: var(--bad); }
-"""
-
-
-def _page(title: str, body: str) -> str:
-    return html_page(title, _STYLE, f"\n<h1>{_text(title)}</h1>\n{body}\n")
-
-
-def story_page(session_id: str, stories: list[list[str]]) -> str:
-    """The runs of a session, each in its lines."""
-    runs = (f"<section><pre>{_text(chr(10).join(lines))}</pre></section>" for lines in stories)
-    return _page(session_id, "".join(runs))
-
-
-def stats_page(statistics: Statistics) -> str:
-    """The counts, a section for each workflow."""
-    total = counted(sum(each.sessions for each in statistics.workflows.values()), "session")
-    sections = (_workflow(name, stats) for name, stats in sorted(statistics.workflows.items()))
-    remark = f'<p class="bad">{counted(statistics.damaged, "damaged session")}</p>' if statistics.damaged else ""
-    return _page(f"{total} of {counted(len(statistics.workflows), 'workflow')}", remark + "".join(sections))
-
-
-def _workflow(name: str, stats: WorkflowStats) -> str:
-    statuses = ", ".join(f"{count} {status}" for status, count in sorted(stats.statuses.items()))
-    mend = "".join(f"<li>{_text(text)}</li>" for text in stats.to_mend())
-    rows = (
-        (
-            step_id,
-            step.visits,
-            step.calls,
-            step.blocks,
-            ", ".join(f"{code} {count}" for code, count in sorted(step.blockers.items())),
-            step.retries,
-            step.most_tries,
-            step.skipped,
-            step.abandoned,
-            duration(step.total_ms // step.accepted) if step.accepted else "",
-        )
-        for step_id, step in stats.steps.items()
-    )
-    loops = ((loop_id, loop.runs, loop.most_passes, loop.hit_bound) for loop_id, loop in stats.loops.items())
-    head = (
-        "step",
-        "visits",
-        "calls",
-        "blocks",
-        "blocked by",
-        "retries",
-        "most tries",
-        "skipped",
-        "left here",
-        "mean time",
-    )
-    return (
-        f"<h2>{_text(name)}</h2><p>{counted(stats.sessions, 'session')}: {_text(statuses)}</p>"
-        + (f"<ol>{mend}</ol>" if mend else "")
-        + _table(head, rows)
-        + (_table(("loop", "runs", "most passes", "ended by its bound"), loops) if stats.loops else "")
-    )
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
-    cells = "".join(f"<th>{_text(each)}</th>" for each in head)
-    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def _cell(value: object) -> str:
-    return f'<td class="n">{value}</td>' if isinstance(value, int) else f"<td>{_text(str(value))}</td>"
-
-
-def _text(text: str) -> str:
-    return escape("\n".join(printable(line) for line in text.split("\n")))

@@ -23,7 +23,6 @@ from pytest_workrail.sessions.story import (
     StoryNode,
     outcome,
 )
-from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
 
@@ -39,28 +38,14 @@ def moment(at_ms: int) -> str:
         return "(no date)"
 
 
-_NO_RULES = Redactor(())
-
-
 def story_lines(
     story: Story,
     prompts: dict[int, dict[str, Any]] | None = None,
     defects: Iterable[KnownDefect] = (),
     *,
     full: bool = False,
-    redactor: Redactor = _NO_RULES,
 ) -> Iterator[str]:
     """The story, a line each; text of the session is neutralised."""
-    return map(redactor.text, _lines(story, prompts, defects, full, redactor))
-
-
-def _lines(
-    story: Story,
-    prompts: dict[int, dict[str, Any]] | None,
-    defects: Iterable[KnownDefect],
-    full: bool,
-    redactor: Redactor,
-) -> Iterator[str]:
     status = "damaged" if story.damage else story.status
     yield f"{printable(story.session_id)}  {printable(story.workflow_id)}  {status}"
     goal = story.initial_context.get("goal")
@@ -75,7 +60,7 @@ def _lines(
         yield ""
         yield from _arrival(story.node(1), prompts, full)
     for beat in story.beats:
-        yield from _beat(story, beat, prompts, full, redactor)
+        yield from _beat(story, beat, prompts, full)
     yield ""
     tip = story.preferred_tip
     if tip is not None:
@@ -111,39 +96,35 @@ def place_of(node: StoryNode) -> str:
     return f"{printable(node.step or '(nothing pending)')}{loops}{kind.get(node.kind, '')}"
 
 
-def _beat(
-    story: Story, beat: Beat, prompts: dict[int, dict[str, Any]] | None, full: bool, redactor: Redactor
-) -> Iterator[str]:
+def _beat(story: Story, beat: Beat, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
     match beat:
         case Advance():
-            yield from _advance(story, beat, prompts, full, redactor)
+            yield from _advance(story, beat, prompts, full)
         case Checkpoint(source=source, target=target):
             yield f"  checkpoint at #{source}: #{target}"
         case PreferenceChange(node=node, effective=effective, by=by):
             chosen = ", ".join(map(printable, (effective.autonomy, effective.risk_policy)))
             yield f"  preferences at #{node} set to {chosen} by {printable(by)}"
         case ContextChange(change=change):
-            yield f"  context changed by the host: {_json(redactor.report(change), full)}"
+            yield f"  context changed by the host: {_json(change, full)}"
         case Remark():
             label = beat.label if beat.is_known else "unknown event"
-            yield f"  {label}: {printable(beat.kind)} {_json(redactor.report(beat.data), full)}"
+            yield f"  {label}: {printable(beat.kind)} {_json(beat.data, full)}"
 
 
-def _advance(
-    story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | None, full: bool, redactor: Redactor
-) -> Iterator[str]:
+def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
     what = outcome(story, beat)
     fork = " (fork: a second branch)" if beat.is_fork else ""
     badge = " [diverged]" if beat.divergences else ""
     yield f"  submitted at #{beat.source}: {what}{fork}{badge}"
     if beat.notes is not None:
-        yield from _notes(redactor.text(beat.notes), full)
+        yield from _notes(beat.notes, full)
     elif what in ("blocked", "gate"):
         codes = {blocker.code for blocker in story.node(beat.target).blockers}
         yield f"    notes: {'none' if MissingNotes.code in codes else '(the engine does not keep them)'}"
     for artifact in beat.artifacts:
-        yield f"    artifact: {_json(redactor.report(artifact), full)}"
-    for name, value in redactor.report(beat.context or {}).items():
+        yield f"    artifact: {_json(artifact, full)}"
+    for name, value in (beat.context or {}).items():
         yield f"    context: {printable(name)} = {_json(value, full)}"
     for assessment in beat.assessments:
         levels = ", ".join(f"{each.dimension_id} {each.level}" for each in assessment.data.dimensions)

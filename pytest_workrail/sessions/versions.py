@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from msgspec import Struct
 
 from pytest_workrail.engine.store.bundle import check
 from pytest_workrail.run.project import project_sources
-from pytest_workrail.sessions.data_folder import MAX_FILE_BYTES, SESSION_NAME, SESSIONS, DataFolder, FoundSession
+from pytest_workrail.sessions.data_folder import SESSION_NAME, SESSIONS, DataFolder, FoundSession
 from pytest_workrail.sessions.session_log import SessionLog, trusted_log
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.files import read_bytes, read_file
@@ -63,15 +62,12 @@ class Version(Struct):
             self._engine_ir = ported.value.ir
 
 
-def load_version(path: Path, sources: Mapping[str, object] | None = None) -> Version:
+def load_version(path: Path) -> Version:
     """A workflow file with what its project gives to it."""
-    given = sources
-    if given is None:
-        loaded = project_sources(str(path.parent))
-        if isinstance(loaded, Err):
-            return Version(path, _id_of(path), problem=loaded.error)
-        given = loaded.value._asdict()
-    compiled = compile_workflow(path, **given)
+    sources = project_sources(str(path.parent))
+    if isinstance(sources, Err):
+        return Version(path, _id_of(path), problem=sources.error)
+    compiled = compile_workflow(path, **sources.value._asdict())
     if isinstance(compiled, Err):
         return Version(path, _id_of(path), problem=compiled.error[0].message)
     return Version(path, compiled.value.workflow_id, compiled.value)
@@ -167,7 +163,7 @@ class BundleFolder(DataFolder):
 def open_bundle(path: str) -> Ok[BundleFolder] | Err[str]:
     """A bundle in a file, if everything in it is what its digests say."""
     try:
-        raw = read_bytes(path, MAX_FILE_BYTES)
+        raw = read_bytes(path)
     except OSError as problem:
         return Err(f"it can't be read ({problem.strerror})")
     return bundle_folder(raw, path)

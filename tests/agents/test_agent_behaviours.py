@@ -115,6 +115,16 @@ def test_a_followup_is_possible_beside_a_contract() -> None:
     assert run.status == "complete"
 
 
+def test_a_level_asks_for_a_followup_only_in_the_assessment_that_is_meant() -> None:
+    speed = {"id": "speed", "purpose": "How fast", "levels": ["high", "low"]}
+    assessments = [READINESS, {"id": "other", "purpose": "Fast?", "dimensions": [speed]}]
+    consequence = {**CONSEQUENCE, "when": {"anyEqualsLevel": "low", "forAssessment": "other"}}
+    rated = step("one", assessmentRefs=["readiness", "other"], assessmentConsequences=[consequence])
+    run = play(workflow(rated, assessments=assessments), Scripted([Turn("one", Behave(B.FOLLOWUP_LEVEL))], Auto()))
+    assert run.blockers == ("ASSESSMENT_FOLLOWUP_REQUIRED",)
+    assert ("other", "speed", "low") in run.transcript.attempts[0].levels
+
+
 def test_stubborn_agents_meet_the_limit() -> None:
     run = play(WORKFLOWS["verdict"], Stubborn(B.WRONG_KIND))
     assert (run.status, run.ending.kind) == ("error", "stopped")

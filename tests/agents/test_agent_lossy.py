@@ -9,12 +9,13 @@ from agent_workflows import by_artifact, decide, loop, play, step, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.agent import Submit
+from pytest_workrail import api
+from pytest_workrail.agents.agent import Agent, Resend, Submit
 from pytest_workrail.agents.correct import Auto
-from pytest_workrail.agents.misbehaving import Fault, Lossy, fraction
+from pytest_workrail.agents.misbehaving import Erratic, Fault, Lossy, Stubborn, fraction
 from pytest_workrail.agents.scripted import Scripted, Turn
-from pytest_workrail.run.result import Run
-from workrail_lint.systems.workrail.scenario_words import FaultKind
+from pytest_workrail.run.result import Ending, Run
+from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
 
 AUTHORED = workflow(
     step("one"),
@@ -81,6 +82,26 @@ def test_a_script_goes_on_under_faults() -> None:
     assert unused.ending.kind == "misplayed"
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [Lossy(Auto(), []), Scripted([], Auto()), Stubborn(Behaviour.RIGHT), Erratic()],
+    ids=lambda agent: type(agent).__name__,
+)
+def test_an_agent_around_another_starts_with_the_same_inputs(agent: Agent) -> None:
+    asks = workflow(step("one", prompt="Read {{ticket}}."), preconditions=["Inputs: `ticket` (one or two)"])
+    started = play(asks, agent).transcript.exchanges[0].request
+    assert started == play(asks, Auto()).transcript.exchanges[0].request
+    assert "ticket" in started["initialContext"]
+
+
+def test_a_turn_that_cannot_be_played_is_shown_where_it_is_written() -> None:
+    script = Scripted([Turn("one", Resend(), place="/turns/0")])
+    for agent in (script, Lossy(script, [])):
+        assert play(AUTHORED, agent).ending == Ending(
+            "misplayed", "There is no earlier submission to send again.", "/turns/0"
+        )
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.builds(Fault, st.sampled_from(list(FaultKind)), rate=st.sampled_from([0.3, 0.7, 1.0])), max_size=5),
@@ -98,3 +119,21 @@ def test_chance_is_fair_and_fixed() -> None:
     assert all(0 <= each < 1 for each in drawn)
     assert 900 < sum(each < 0.5 for each in drawn) < 1100
     assert fraction(7, "a", 1) == 0.8302361268775336, "the same on every machine"
+
+
+def test_what_a_test_asks_for_by_name_happens_around_the_agent_it_names() -> None:
+    def calls(agent: Agent) -> list[tuple[str, bool]]:
+        return [(exchange.tool, exchange.is_error) for exchange in play(AUTHORED, agent).transcript.exchanges]
+
+    every, plain = [Fault(kind) for kind in FaultKind], calls(Auto())
+    assert calls(api.lossy()) == calls(Lossy(Auto(), every)) != plain
+    assert calls(api.lossy(None, "stale_token")) == calls(Lossy(Auto(), [Fault(FaultKind.STALE_TOKEN)])) != plain
+    once = Fault(FaultKind.LOSE_MEMORY, "one")
+    assert calls(api.lossy(None, once)) == calls(Lossy(Auto(), [once])) != plain
+    assert calls(api.lossy(rate=0.0)) == plain
+    assert calls(api.lossy(Stubborn(Behaviour.MISSING_NOTES, ["one"]), rate=0.0)) == calls(
+        Stubborn(Behaviour.MISSING_NOTES, ["one"])
+    )
+    half = [Fault(kind, rate=0.5) for kind in FaultKind]
+    for seed in range(4):
+        assert calls(api.lossy(seed=seed, rate=0.5)) == calls(Lossy(Auto(), half, seed))

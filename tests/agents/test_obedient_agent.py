@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pytest_workrail import api
-from pytest_workrail.agents.asked_variables import asked_variables
 from pytest_workrail.agents.correct import Auto
-from pytest_workrail.engine.core.profiles import profile_of
-from pytest_workrail.engine.protocol.sessions import Program
 from pytest_workrail.run.result import Run
-from workrail_lint import Ok, compile_workflow
-from workrail_lint.systems.workrail.analysis.analysis import analyse
-
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 
 
 def workflow(*steps: dict[str, Any]) -> dict[str, Any]:
@@ -111,26 +101,10 @@ def test_searches_set_as_few_variables_as_possible() -> None:
     assert changes(run) == {}
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the public workflows are not here (../shared/corpus)")
-def test_on_public_workflows_each_variable_is_set_at_a_step_that_asks_for_it() -> None:
-    looked_at = 0
-    for path in sorted(CORPUS.rglob("*.json")):
-        compiled = compile_workflow(path) if "fixes" not in path.parts else None
-        if not isinstance(compiled, Ok) or looked_at == 10:
-            continue
-        program = Program(compiled.value.ir, "sha256:" + "0" * 64, profile_of("reference"))  # type: ignore[arg-type]
-        asked = asked_variables(program)
-        if not asked:
-            continue
-        looked_at += 1
-        analysis = analyse(compiled.value.model, compiled.value.catalog, compiled=compiled.value, path=str(path))
-        askers = {
-            name: {analysis.steps[each.step].id for each in analysis.each_setter(name) if each.step is not None}
-            for variables in asked.values()
-            for name in (each.name for each in variables)
-        }
-        run = api.run(compiled.value)
-        for step_id, context in changes(run).items():
-            for name in context.keys() & askers.keys():
-                assert step_id in askers[name], (path.name, step_id, name)
-    assert looked_at == 10
+def test_prompts_are_obeyed_beside_the_steps_of_a_template() -> None:
+    """Expanded steps have ids that an author may not write."""
+    call = {"templateId": "wr.templates.routine.context-gathering", "args": {"deliverableName": "context.md"}}
+    classify, warn, ship = INCIDENT["steps"]
+    run = api.run(workflow(classify, warn, {"id": "look-around", "title": "Look", "templateCall": call}, ship))
+    assert changes(run)["classify"] == {"severity": "high"}
+    assert list(run.steps)[:2] == ["classify", "warn-users"]

@@ -13,8 +13,8 @@ from pytest_workrail.systems.blocks import Killed, Reply, ScenarioInvalid
 from pytest_workrail.systems.blocks.run_state import Pool
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.rules.samples import GATE, control
-from workrail_lint.systems.blocks.run_vocabulary import COMMON_CODE, BlockerCode
-from workrail_lint.systems.workrail.scenario_words import BlockerCode as CommonBlockerCode
+from workrail_lint.systems.blocks.vocabulary import COMMON_CODE, BlockerCode
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode as CommonBlockerCode
 
 
 def test_time_passes_only_when_a_block_takes_some() -> None:

@@ -17,7 +17,7 @@ from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.run_state import BlockLog
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.rules import RULES
-from workrail_lint.systems.blocks.run_vocabulary import EventType
+from workrail_lint.systems.blocks.vocabulary import EventType
 
 ROOT = Path(__file__).resolve().parents[2]
 SABOTAGES: dict[str, Sabotage] = {each.name: each for each in load_sabotages(["tests/sabotages/blocks.py"], ROOT)}

@@ -17,26 +17,24 @@ from pytest_workrail.systems import blocks
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.run_evidence import EVIDENCE
 from workrail_lint import Severity, check
-from workrail_lint.systems.blocks.run_vocabulary import (
+from workrail_lint.base.closed_sets import words
+from workrail_lint.systems.blocks.vocabulary import (
     BlockerCode,
+    ConditionType,
     Containers,
+    ControlType,
     Enforcement,
     EventType,
-    GitState,
-    PauseAnswer,
-)
-from workrail_lint.systems.blocks.vocabulary import (
-    ConditionType,
-    ControlType,
     ExecutionStatus,
     FailureMode,
+    GitState,
     Isolation,
     MergeStrategy,
     NodeStatus,
     OutputStatus,
+    PauseAnswer,
     Resolution,
     Synthetic,
-    members,
 )
 from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.workrail.catalog.catalog import load_core
@@ -88,23 +86,23 @@ def test_every_golden_has_its_scenario() -> None:
 
 
 def test_every_event_is_shown() -> None:
-    assert {event["type"] for run in all_runs() for event in run.events} == set(members(EventType))
+    assert {event["type"] for run in all_runs() for event in run.events} == set(words(EventType))
 
 
 def test_every_blocker_is_shown() -> None:
-    assert {blocker["code"] for run in all_runs() for blocker in run.blockers} == set(members(BlockerCode))
+    assert {blocker["code"] for run in all_runs() for blocker in run.blockers} == set(words(BlockerCode))
 
 
 def test_every_synthetic_failure_is_shown() -> None:
-    assert {step["synthetic"] for run in all_runs() for step in run.steps} == {None, *members(Synthetic)}
+    assert {step["synthetic"] for run in all_runs() for step in run.steps} == {None, *words(Synthetic)}
 
 
 def test_every_way_to_merge_is_shown() -> None:
     fan_ins = [fan_in for run in all_runs() for fan_in in run.fan_ins]
-    assert {fan_in["result"]["mergeStrategy"] for fan_in in fan_ins} == set(members(MergeStrategy))
-    assert {fan_in["isolation"] for fan_in in fan_ins} == set(members(Isolation))
+    assert {fan_in["result"]["mergeStrategy"] for fan_in in fan_ins} == set(words(MergeStrategy))
+    assert {fan_in["isolation"] for fan_in in fan_ins} == set(words(Isolation))
     conflicts = [conflict for fan_in in fan_ins for conflict in fan_in["result"]["conflicts"]]
-    assert {conflict["resolution"] for conflict in conflicts} == set(members(Resolution))
+    assert {conflict["resolution"] for conflict in conflicts} == set(words(Resolution))
     assert any("appliedFrom" not in conflict for conflict in conflicts)
 
 
@@ -117,32 +115,32 @@ def test_every_answer_is_shown() -> None:
     choices = {choice for path in FILES for choice in value_of(path)["block"].get("conflicts", {}).values()}
     assert choices == {"form", "manual", "abort"}
     pauses = {answer for path in FILES for answer in value_of(path)["block"].get("pauses", {}).values()}
-    assert pauses == set(members(PauseAnswer))
+    assert pauses == set(words(PauseAnswer))
 
 
 def test_every_end_is_shown() -> None:
-    assert {run.execution_status for run in all_runs()} == set(members(ExecutionStatus)) - {"pending", "running"}
+    assert {run.execution_status for run in all_runs()} == set(words(ExecutionStatus)) - {"pending", "running"}
     reached = {status for run in all_runs() for status in run.nodes.values()}
     assert reached == set(NodeStatus) - {NodeStatus.PENDING, NodeStatus.RUNNING}
     statuses = {step["output"]["status"] for run in all_runs() for step in run.steps if step["output"]}
-    assert statuses == set(members(OutputStatus))
+    assert statuses == set(words(OutputStatus))
 
 
 def test_every_setting_is_shown() -> None:
     written = [value_of(path)["block"] for path in FILES]
     assert {block["repo"]["git"] for block in written if "git" in block.get("repo", {})} | {"none"} == set(
-        members(GitState)
+        words(GitState)
     )
-    assert {block.get("containers", "warm") for block in written} == set(members(Containers))
-    assert {block.get("enforce", "prompt") for block in written} == set(members(Enforcement))
-    assert {block.get("failureMode", "lenient") for block in written} == set(members(FailureMode))
+    assert {block.get("containers", "warm") for block in written} == set(words(Containers))
+    assert {block.get("enforce", "prompt") for block in written} == set(words(Enforcement))
+    assert {block.get("failureMode", "lenient") for block in written} == set(words(FailureMode))
     named = {name for block in written for name in (block["workflow"], *block.get("workflows", ()))}
     assert {path.relative_to(FOLDER).as_posix() for path in (FOLDER / "workflows").glob("*.json")} == named
     definitions = [value_of(FOLDER / name) for name in sorted(named)]
     kinds = {edge["condition"]["type"] for each in definitions for edge in each["transitions"]}
-    assert kinds == set(members(ConditionType))
+    assert kinds == set(words(ConditionType))
     controls = {node["config"].get("blockType") for each in definitions for node in each["nodes"]}
-    assert controls >= set(members(ControlType))
+    assert controls >= set(words(ControlType))
 
 
 def test_every_lock_is_enforced_by_a_scenario_that_bears_witness() -> None:

@@ -23,6 +23,20 @@ HELPER = """
 def two():
     return 2
 """
+# Imported by tests; the folder of tests is on the path.
+HELPERS = """
+def three():
+    return 3
+
+def assert_nothing(value):
+    pass
+
+def assert_three(value):
+    assert value == 3
+
+def call(function):
+    return function()
+"""
 
 # Each claims its own lock; the text is what the report says against it.
 DISHONEST = {
@@ -195,6 +209,134 @@ DISHONEST = {
                 assert two() == 3
         """,
     ),
+    "expected-of-itself": (
+        "asserted nothing",
+        """
+        def test_it():
+            with pytest.raises(AssertionError):
+                assert two() == 3
+            with pytest.raises(ValueError):
+                two()
+                raise ValueError
+            pytest.raises(ValueError)
+        """,
+    ),
+    "caught": (
+        "asserted nothing",
+        """
+        import contextlib
+
+        def test_it():
+            try:
+                assert two()
+                assert two() == 3
+            except Exception:
+                pass
+            with contextlib.suppress(AssertionError):
+                assert two()
+        """,
+    ),
+    "only-called-so": (
+        "asserted nothing",
+        """
+        import helpers_of_tests
+        from helpers_of_tests import assert_nothing
+
+        class TestIt:
+            def assert_it(self, value):
+                pass
+
+            def test_it(self):
+                self.assert_it(two())
+                assert_it(two())
+                assert_nothing(two())
+                helpers_of_tests.assert_nothing(two())
+
+        def assert_it(value):
+            pass
+        """,
+    ),
+    "the-function-itself": (
+        "asserted nothing",
+        """
+        import helpers_of_tests
+        from helpers_of_tests import three
+
+        def test_it():
+            assert three
+            assert helpers_of_tests.three
+        """,
+    ),
+    "true-by-form": (
+        "asserted nothing",
+        """
+        from unittest.mock import ANY
+
+        def test_it():
+            value = two()
+            assert value == 3 if False else True
+            assert len(str(value)) >= 0
+            assert isinstance(value, object)
+            assert value == ANY
+            assert any([value == 3, True])
+            assert value in [value, 3]
+            assert value is None or value is not None
+            assert "got %s" % value
+        """,
+    ),
+    "own-values": (
+        "asserted nothing",
+        """
+        from unittest.mock import Mock
+
+        EXPECTED = 2
+
+        @pytest.mark.parametrize("given", [1])
+        def test_it(given):
+            class Fake:
+                value = 2
+            def own():
+                return 2
+            mock = Mock()
+            count = 1
+            count += 1
+            items = [1]
+            items.append(2)
+            assert given == 1
+            assert Fake.value == 2 and own() == 2 and mock.two() and count == 2
+            assert EXPECTED == 2 and __name__ and items == [1, 2]
+            for number in [1, 2]:
+                assert number > 0
+        """,
+    ),
+    "unittest-by-form": (
+        "asserted nothing",
+        """
+        import unittest
+
+        class TestIt(unittest.TestCase):
+            def test_it(self):
+                value = two()
+                self.assertEqual(value, value)
+                self.assertTrue(value or True)
+                self.assertTrue(True, value)
+        """,
+    ),
+    "called-by-nobody": (
+        "asserted nothing",
+        """
+        async def later():
+            assert two() == 3
+
+        def lazily():
+            assert two() == 3
+            yield
+
+        def test_it():
+            later().close()
+            lazily()
+        """,
+    ),
     "early-return": (
         "asserted nothing",
         """
@@ -245,9 +387,16 @@ WRITTEN_NOT_DONE = (
     "beside-its-condition",
     "swallowed",
     "early-return",
+    "called-by-nobody",
 )
 # What only watching finds: the expectation is not in the test itself.
-WRITTEN_ELSEWHERE = ("assert-in-a-helper", "assert-in-a-helper-of-one-line", "assert-in-another-file", "state-machine")
+WRITTEN_ELSEWHERE = (
+    "assert-in-a-helper",
+    "assert-in-a-helper-of-one-line",
+    "assert-in-another-file",
+    "state-machine",
+    "imported-check",
+)
 HONEST = {
     "assert-statement": """
         def test_it():
@@ -362,6 +511,63 @@ HONEST = {
         def test_it():
             note_assertion("golden")
         """,
+    "told-by-a-call": """
+        from helpers_of_tests import call
+
+        def test_it():
+            seen, log, found = [], list(), {}
+            call(lambda: seen.append(1))
+            log.append(two())
+            count = 0
+            def up():
+                nonlocal count
+                count += 1
+            call(up)
+            for number in [1, 2, 3]:
+                if two() == number:
+                    break
+            assert seen == [1]
+            assert log == [2]
+            assert count == 1
+            assert number == 2
+        """,
+    "seen-only": """
+        from helpers_of_tests import call
+
+        def test_it():
+            seen = []
+            call(lambda: seen.append(1))
+            assert seen == [1]
+        """,
+    "counted-only": """
+        def test_it():
+            found = False
+            for number in [1, 2, 3]:
+                if two() == number:
+                    found = True
+            assert found
+        """,
+    "imported-check": """
+        from helpers_of_tests import assert_three
+
+        def test_it():
+            assert_three(two() + 1)
+        """,
+    "check-that-fails": """
+        from helpers_of_tests import assert_three
+
+        def test_it():
+            with pytest.raises(AssertionError):
+                assert_three(two())
+        """,
+    "caught-and-raised": """
+        def test_it():
+            try:
+                assert two() == 2
+            except AssertionError:
+                print("two")
+                raise
+        """,
     "hypothesis": """
         from hypothesis import given, settings, strategies
 
@@ -393,6 +599,8 @@ def test_the_honesty_table(project: LockProject, is_traced: bool, monkeypatch: p
         for name in WRITTEN_NOT_DONE:
             del dishonest[name]
     project.helpers(CONFTEST)
+    (project.pytester.path / "helpers_of_tests.py").write_text(HELPERS, encoding="utf-8")
+    (project.pytester.path / "pytest.ini").write_text("[pytest]\ntestpaths = .\n", encoding="utf-8")
     honest = {name: source for name, source in HONEST.items() if name not in WRITTEN_ELSEWHERE or not is_traced}
     project.registry(*(lock(lock_id) for lock_id in (*dishonest, *honest)))
     for lock_id, (_, source) in dishonest.items():
@@ -462,6 +670,10 @@ CLAIMS = {
     "by a keyword": (
         '@pytest.mark.enforces(lock="first")',
         'test_locks.py:2 claims no lock: pass the ids as strings, such as @pytest.mark.enforces("lock-id")',
+    ),
+    "an id and more": (
+        "# @enforces first_thing",
+        'test_locks.py:3 claims "first_thing", which is not a lock id',
     ),
     "no id": ('@pytest.mark.enforces("First one")', 'test_locks.py:2 claims "First one", which is not a lock id'),
     "twice": ('@pytest.mark.enforces("first", "first")', 'test_locks.py:2 claims "first" 2 times in one place'),

@@ -188,7 +188,7 @@ def test_reports_do_not_depend_on_how_the_tests_were_run(project: LockProject) -
     for number in range(6):
         project.tests(
             f'@pytest.mark.enforces("lock-{number}")\n@pytest.mark.parametrize("n", range(3))\n'
-            f"def test_it(n):\n    assert n < {number}\n",
+            f"def test_it(n, request):\n    assert request.node and n < {number}\n",
             f"test_{number}",
         )
     results: set[tuple[str, ...]] = set()

@@ -13,10 +13,12 @@ from effort import times
 from explorer import explore
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import for_each
+from zoo import ZOO
 
 from pytest_workrail import api
 from pytest_workrail.agents.correct import Auto
-from pytest_workrail.coverage.goals import BlockerGoal, GapGoal, LoopGoal, goals
+from pytest_workrail.coverage.goals import BlockerGoal, GapGoal, GoalList, LoopGoal, goals
 from pytest_workrail.coverage.observe import Paths, observe
 from pytest_workrail.coverage.points import UNSET, Point
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
@@ -411,3 +413,38 @@ def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
     told: list[Any] = [exchange.response.get("pending") for exchange in transcript.exchanges if not exchange.is_error]
     walked = [step.step_id for step in chosen if step is not None]
     assert list(dict.fromkeys(walked)) == list(dict.fromkeys(each["stepId"] for each in told if each))
+
+
+@for_each(
+    "member, deciding",
+    [
+        ({"var": "round", "equals": 1}, ["/and/0 true", "/and/0 false", "/and/1 true", "/and/1 false"]),
+        ({"var": "round", "lt": 1}, ["/and/0 false"]),
+        ({"var": "round", "gt": 3}, ["/and/0 false"]),
+    ],
+)
+def test_the_members_of_a_loop_decide_about_iterations_that_there_are(
+    member: dict[str, Any], deciding: list[str]
+) -> None:
+    condition = {"and": [member, {"var": "open"}]}
+    source = workflow(loop("each", [step("work")], type="while", condition=condition, iterationVar="round"))
+    points = goals(api.compile(source).program, PROFILES["reference"], strong=True)
+    assert [point.case for point in points if point.kind.name == "decides"] == deciding
+
+
+@pytest.mark.parametrize("profile", BOTH)
+def test_a_case_is_a_goal_or_excluded_and_each_end_of_a_loop_is_one_of_both(profile: ProfileName) -> None:
+    loops = workflow(
+        loop("fixed", [step("first")], type="for", count=2),
+        loop("open", [step("second")], type="while", condition=OPEN),
+        loop("asked", [step("third")], type="until", condition={"var": "done"}),
+        step("never", runCondition=NEVER),
+    )
+    for source in (loops, *ZOO.values()):
+        listed = GoalList(api.compile(source).program, PROFILES[profile])
+        excluded = {each.point for each in listed.excluded}
+        assert excluded.isdisjoint(listed.goals)
+        ends = [point for point in (*excluded, *listed.goals) if point.kind is LoopGoal]
+        assert {place: sum(point.place == place for point in ends) for place in {point.place for point in ends}} == (
+            dict.fromkeys((point.place for point in ends), 4)
+        )

@@ -85,6 +85,9 @@ def test_a_dimension_that_is_left_out() -> None:
     assert strong(source, LeftOutGoal) == [goal.format("effort"), goal.format("risk")]
     assert goal.format("risk") in shown(source), "the shortest answer leaves out what is optional"
     assert goal.format("effort") not in shown(source)
+    transcript = api.run(source).transcript
+    weak = {point for point in observe(transcript, strong=True) if not point.kind.is_strong}
+    assert observe(transcript) == weak, "on request only"
 
 
 def test_a_member_that_decides_only_in_a_late_iteration_is_a_goal() -> None:

@@ -21,7 +21,7 @@ from pytest_workrail.locks.registry import shipped_registry
 from pytest_workrail.systems import blocks, team
 from pytest_workrail.systems.kernel.scenario import Driver, LockEvidence, in_order
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEMS = ROOT / "pytest_workrail" / "systems"

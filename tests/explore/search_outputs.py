@@ -11,19 +11,25 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, product
 from pathlib import Path
 from typing import Any
 
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
+from msgspec import structs
 from planted import PLANTED, WORKFLOWS, compiled
 from zoo import ZOO
 
+from pytest_workrail.agents.agent import Action, StepView
+from pytest_workrail.agents.correct import Auto
 from pytest_workrail.cli import main
+from pytest_workrail.coverage.goals import goals
+from pytest_workrail.coverage.points import Point, place_of
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.explore import planner, runs
+from pytest_workrail.explore.answers import Answers
 from pytest_workrail.explore.generation import generation_piece, perform
 from pytest_workrail.explore.hostile_promises import BrokenPromise, Promises
 from pytest_workrail.explore.hostile_search import Settling, explore, generated_seeds
@@ -31,6 +37,9 @@ from pytest_workrail.explore.hostile_turns import CRASH_POINTS, MALFORMED, OVERS
 from pytest_workrail.explore.hostile_world import World
 from pytest_workrail.explore.mutation_operators import injections_of, mutants
 from pytest_workrail.explore.mutation_report import SoundRuns, _contexts, _turns, missing_scenario
+from pytest_workrail.explore.mutation_verdicts import inert_reason
+from pytest_workrail.run.bench import Setup
+from pytest_workrail.run.driver import drive
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
@@ -46,6 +55,7 @@ LOOPS = (
 EXPECTED = Path(__file__).parent / "expected"
 MODES = ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")
 HIGH = {"var": "risk", "equals": "high"}
+FOLLOW_UP = {"kind": "require_followup", "guidance": "Look again."}
 
 
 def step(step_id: str, **members: Any) -> dict[str, Any]:
@@ -155,6 +165,22 @@ def missing_lines() -> str:
             change = (mutant, program_model(ir), mutant.apply(ir))
             tried = [*_contexts(*change), *islice(_turns(*change), 6)]
             lines += [mutant.id, *(f"  {json.dumps(each)}" for each in tried)]
+    return "\n".join(lines) + "\n"
+
+
+def tried_lines() -> str:
+    """How many contexts and turns are tried for the mutants of a workflow, with a digest; those that change nothing."""
+    lines: list[str] = []
+    for source in (EVERYTHING, every_loop(), GRADED, *ZOO.values()):
+        made = compile_workflow(source)
+        assert isinstance(made, Ok), made.error
+        ir, program = made.value.ir, made.value.program
+        changes = [(mutant, program, mutant.apply(ir)) for mutant in mutants(ir)]
+        tried = [[*_contexts(*change), *islice(_turns(*change), 40)] for change in changes]
+        lines.append(f"{source['id']}: {sum(map(len, tried))} {digest(json.dumps(tried).encode())[7:19]}")
+        for profile in PROFILES:
+            reasons = ((mutant.id, inert_reason(mutant, ir, [profile])) for mutant, *_ in changes)
+            lines += [f"  {profile} {name}: {reason}" for name, reason in reasons if reason is not None]
     return "\n".join(lines) + "\n"
 
 
@@ -303,6 +329,72 @@ def _said(*arguments: str) -> str:
     return f"{said.getvalue()}(exit code {code})\n"
 
 
+# Assessments, also with optional dimensions only, whose consequences ask for another look at one or at both of them.
+GRADED = {
+    **EVERYTHING,
+    "id": "demo.graded",
+    "assessments": [
+        {
+            "id": name,
+            "purpose": "How good.",
+            "dimensions": [
+                {"id": "depth", "purpose": "How deep.", "levels": ["low", "middle", "high"], "required": False},
+                {"id": "width", "purpose": "How wide.", "levels": ["low", "high"], "required": required},
+            ],
+        }
+        for name, required in (("quality", False), ("risk", True))
+    ],
+    "steps": [
+        step("one", assessmentRefs=["quality"]),
+        step(
+            "both",
+            assessmentRefs=["quality", "risk"],
+            assessmentConsequences=[{"when": {"anyEqualsLevel": "low"}, "effect": FOLLOW_UP}],
+            notesOptional=True,
+        ),
+        step(
+            "other",
+            assessmentRefs=["risk"],
+            assessmentConsequences=[{"when": {"anyEqualsLevel": "high", "forAssessment": "risk"}, "effect": FOLLOW_UP}],
+        ),
+    ],
+}
+
+
+class _Answering(Auto):
+    """Notes what could be submitted at every step to show each goal alone, and all of them."""
+
+    def __init__(self, wanted: Sequence[Point]) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._wanted = wanted
+
+    def act(self, view: StepView) -> Action:
+        place = place_of(view.step_id, view.instance.loop_path)
+        own = [point for point in self._wanted if point.step_place == place]
+        for wanted in ([], own, *([point] for point in own)):
+            answers = Answers(view, wanted)
+            given = [answers.right_with_points(), *answers.refused(), answers.with_gaps({"given": 1})]
+            self.lines.append(f"{place}: {' '.join(map(str, wanted))}")
+            for answer, points in given:
+                shown = None if answer is None else structs.asdict(answer)
+                self.lines.append(f"  {json.dumps(shown, sort_keys=True)} {sorted(map(str, points))}")
+        return super().act(view)
+
+
+def answer_lines() -> str:
+    """How many ways there are to show the goals of a workflow by what is submitted, and a digest of them."""
+    lines: list[str] = []
+    for (name, source), profile in product({**ZOO, "everything": EVERYTHING, "graded": GRADED}.items(), PROFILES):
+        made = compile_workflow(source)
+        assert isinstance(made, Ok), made.error
+        agent = _Answering(goals(made.value.program, PROFILES[profile]))
+        drive(Setup(made.value.ir, profile, context={"risk": "high", "größe": "large"}, max_turns=40), agent)
+        said = "\n".join(agent.lines)
+        lines.append(f"{name} {profile}: {len(agent.lines)} lines {digest(said.encode())[7:19]}")
+    return "\n".join(lines) + "\n"
+
+
 # Bugs that a search finds in a few runs.
 FOUND = (
     "nobody hears a stop",
@@ -336,9 +428,11 @@ LINES = {
     "found": found_lines,
     "mutants": mutant_lines,
     "missing": missing_lines,
+    "tried": tried_lines,
     "turns": turn_lines,
     "plans": plan_lines,
     "occasions": occasion_lines,
+    "answers": answer_lines,
 }
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import pytest
 from pytest_workrail.explore.executor import Done, Inline, Task, WorkerLost, gather, open_executor
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.terminal import Progress
 
 PIECES: list[Json] = [{"b": 1.5, "a": ["ü", None, True]}, [], "text", -3]
 TASK = "json:dumps"
@@ -69,15 +68,12 @@ def test_ctrl_c_in_a_terminal_reaches_the_workers_too_and_ends_nothing_early() -
         import sys
         from pytest_workrail.explore.executor import gather, open_executor
 
-        class Tell:
-            def step(self, done):
-                print("first", flush=True)
-            def close(self):
-                pass
+        def say(place):
+            print("first", flush=True)
 
         if __name__ == "__main__":
             with open_executor(jobs=2).value as executor:
-                gathered = gather(executor, "time:sleep", [0, 1, 1, 1, 1], Tell())
+                gathered = gather(executor, "time:sleep", [0, 1, 1, 1, 1], say)
             print(gathered.is_interrupted, gathered.results[0])
         """
     )
@@ -91,16 +87,10 @@ def test_ctrl_c_in_a_terminal_reaches_the_workers_too_and_ends_nothing_early() -
     assert rest.splitlines()[-1] == "True (0, None)"
 
 
-def test_a_progress_counter_is_shown_only_to_someone_who_watches(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gather(Inline(), TASK, PIECES, Progress(4, "testing", delay=0))
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    gather(Inline(), TASK, PIECES, Progress(4, "testing", delay=0))
-    shown = capsys.readouterr().err
-    assert "testing" in shown
-    assert shown.endswith("\r\x1b[K")
+def test_the_place_of_each_piece_that_is_done_is_told() -> None:
+    places: list[int] = []
+    gather(Inline(), TASK, PIECES, places.append)
+    assert places == list(range(len(PIECES)))
 
 
 def test_a_scheduler_that_is_not_there_is_named() -> None:

@@ -26,7 +26,17 @@ from pytest_workrail.coverage.goals import (
 from pytest_workrail.coverage.points import Point
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
-from pytest_workrail.explore.generation import Selected, description, generate, run_cost, scenario_name, smallest_cover
+from pytest_workrail.explore.generation import (
+    RunCost,
+    Selected,
+    costs,
+    description,
+    generate,
+    run_cost,
+    scenario_document,
+    scenario_name,
+    smallest_cover,
+)
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.planner import PREFERENCES, Planner
 from pytest_workrail.explore.runs import Plan, PlayedTurn, record
@@ -233,6 +243,11 @@ def test_what_a_run_costs(release: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert cost["longest"]["calls"] >= cost["typical"]["calls"] >= cost["shortest"]["calls"]
     assert cost["shortest"]["tokensRead"] == -(-cost["shortest"]["bytesRead"] // 4)
     assert {each["step"] for each in cost["dearestSteps"]} == {"plan", "review", "ship"}
+    assert {each["step"] for each in cost["steps"]} == {"plan", "review", "ship"}
+    visits = {each["step"]: each["visits"] for each in cost["steps"]}
+    assert (visits["plan"], visits["ship"]) == (1, 1), "the typical run comes to each once"
+    assert all((each["bytesRead"] > 0) == (each["visits"] > 0) for each in cost["steps"])
+    assert 0 < sum(each["bytesRead"] for each in cost["steps"]) <= cost["typical"]["bytesRead"]
     main(["generate", "release.json"])
     assert "shortest run: 4 calls, reads about" in capsys.readouterr().out
 
@@ -361,6 +376,40 @@ def test_of_two_runs_that_show_the_same_the_shorter_one_is_kept() -> None:
     assert smallest_cover([], wanted) == []
 
 
+def test_the_middle_run_is_typical_and_five_steps_are_the_dearest() -> None:
+    steps = [{"a": 1, "b": 9}, {"a": 5, "c": 4}, {"d": 4}, {"e": 8, "f": 3, "g": 2}]
+    calls = (7, 3, 3, 5)
+    runs = [
+        RunCost(f"run-{at}", count, 40 + at, 10 - at, each)
+        for at, (count, each) in enumerate(zip(calls, steps, strict=True))
+    ]
+    found: Any = costs(runs)
+    assert [found[name]["scenario"] for name in ("shortest", "typical", "longest")] == ["run-1", "run-2", "run-0"]
+    assert [(each["step"], each["bytes"], each["tokens"]) for each in found["dearestSteps"]] == [
+        ("b", 9, 3), ("e", 8, 2), ("a", 5, 2), ("c", 4, 1), ("d", 4, 1),
+    ]  # fmt: skip
+    assert [each["step"] for each in found["steps"]] == ["b", "e", "a", "c", "d", "f", "g"]
+    assert found["shortest"] == {
+        "scenario": "run-1", "calls": 3, "bytesRead": 41, "bytesWritten": 9, "tokensRead": 11, "tokensWritten": 3,
+    }  # fmt: skip
+    assert costs([]) == {}
+
+
+def test_a_scenario_says_only_what_is_not_usual() -> None:
+    run = api.run(RELEASE)
+
+    def document(profiles: Any, preferences: Any = DEFAULT_PREFERENCES, context: Any = None) -> dict[str, Any]:
+        plan = Plan(preferences, context or {}, (), run, frozenset(), profiles, {})
+        made = scenario_document(Selected(plan, ()), "Why.", {"workflow": "w.json"}, golden=False)
+        return {name: value for name, value in made.items() if name in ("profile", "profiles", "mode", "context")}
+
+    assert document(("reference",)) == {}
+    assert document(("locked",)) == {"profile": "locked"}
+    assert document(("locked", "reference")) == {"profiles": ["reference", "locked"]}
+    never_stop = PREFERENCES["full_auto_never_stop"]
+    assert document(("reference",), never_stop, {"a": 1}) == {"mode": "full_auto_never_stop", "context": {"a": 1}}
+
+
 NOTES, OUTPUT, FOREIGN = "MISSING_REQUIRED_NOTES", "MISSING_REQUIRED_OUTPUT", "USER_ONLY_DEPENDENCY"
 
 
@@ -388,9 +437,26 @@ def test_a_scenario_is_named_after_what_only_it_shows(points: list[Any], context
     selected = Selected(Plan(DEFAULT_PREFERENCES, context, (), api.run(RELEASE), frozenset(), (), {}), shown)
     assert scenario_name(selected, False, ()) == name
     assert scenario_name(selected, True, ()) == "complete"
-    taken = {name, f"{name[:57]}-2"}
-    assert scenario_name(selected, False, taken) == f"{name[:57]}-3"
+    other = scenario_name(selected, False, {name})
+    assert other != name
+    assert scenario_name(selected, False, {name, other}) not in {name, other}
     assert (description(selected, False) == "A run that others cover as well.") == (not points)
+
+
+def test_names_that_would_be_the_same_say_how_scenarios_differ() -> None:
+    never_stop = PREFERENCES["full_auto_never_stop"]
+    shown = ((cast("ProfileName", "locked"), Point(LoopGoal, "rounds", "limit")),)
+
+    def named(used: set[str], profiles: Any = ("locked",), preferences: Any = DEFAULT_PREFERENCES) -> str:
+        plan = Plan(preferences, {}, (), api.run(RELEASE), frozenset(), profiles, {})
+        return scenario_name(Selected(plan, shown), False, used)
+
+    used: set[str] = set()
+    for expected in ("loop-limit", "loop-limit-locked", "loop-limit-locked-rounds", "loop-limit-locked-rounds-2"):
+        assert named(used) == expected
+        used.add(expected)
+    assert named({"loop-limit"}, ("reference", "locked")) == "loop-limit-rounds"
+    assert named({"loop-limit"}, ("reference", "locked"), never_stop) == "loop-limit-never-stop"
 
 
 def test_generated_scenarios_start_with_the_inputs(tmp_path: Path) -> None:

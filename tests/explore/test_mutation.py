@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -247,6 +248,9 @@ def test_the_report_has_its_members_and_is_the_same_in_all_ways_to_run_it(
     (report,) = json.loads(first)["workflows"]
     assert report["mutants"] == report["killed"] + report["inert"] + len(report["survived"])
     assert report["killed"] > 10
+    compiled_now = compile_workflow(project / "review.json", routines=ROOT / "fixtures" / "routines")
+    assert isinstance(compiled_now, Ok)
+    assert report["workflowHash"] == compiled_now.value.hash
     assert main(["mutate", "review.json", "--json", "--no-cache", "--jobs", "2"]) == 0
     assert capsys.readouterr().out == first
 
@@ -267,9 +271,9 @@ def test_only_what_changed_is_judged_again(
     counted: list[int] = []
     sound = mutate.perform
 
-    def perform(args: Any, task: str, work: Any, label: str) -> Any:
+    def perform(args: Any, task: str, work: Any, *words: Any) -> Any:
         counted.append(sum(len(piece["mutants"]) for piece in work))
-        return sound(args, task, work, label)
+        return sound(args, task, work, *words)
 
     monkeypatch.setattr(mutate, "perform", perform)
     assert main(["mutate", "review.json", "--json"]) == 0
@@ -290,6 +294,10 @@ def test_survivors_are_named_written_and_then_gone(project: Path, capsys: pytest
     shown = capsys.readouterr()
     assert "no scenario would notice" in shown.out
     assert "is below 98 %" in shown.err
+    assert main(["mutate", "review.json", "--json"]) == 0
+    survived = json.loads(capsys.readouterr().out)["workflows"][0]["survived"]
+    assert survived
+    assert all(each["change"].startswith(f"If {each['words']}, no scenario") for each in survived)
     assert main(["mutate", "review.json", "--write"]) == 0
     written = sorted(project.glob("review.notices-*.scenario.json"))
     assert written
@@ -317,7 +325,13 @@ def test_the_stryker_report_names_real_places_and_the_page_is_harmless(
     assert all('"' in lines[each["location"]["start"]["line"] - 1] for each in prompts)
     page = (project / "mutation.html").read_text()
     assert page.startswith("<!doctype html>")
-    assert "<script" not in page
+    found = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    (workflow,) = data["workflows"]
+    assert (data["views"], data["start"]) == (["workflow"], f"{workflow['id']}?layer=mutants")
+    survived = [mutant["statusReason"] for mutant in file["mutants"] if mutant["status"] == "Survived"]
+    assert len(workflow["mutation"]["survived"]) == len(survived)
 
 
 @pytest.mark.parametrize(
@@ -382,6 +396,16 @@ def test_a_scenario_that_does_not_hold_is_an_error(project: Path, capsys: pytest
     (project / "wrong.scenario.json").write_text(json.dumps(wrong))
     assert main(["mutate", "review.json", "--no-cache"]) == 2
     assert "wrong.scenario.json does not hold on the workflow as it is" in capsys.readouterr().err
+
+
+def test_a_scenario_notices_a_step_that_it_never_comes_to() -> None:
+    """The agent ends the loop at its first step, and at its second one when that step always runs."""
+    ir, injections = fixture(ROOT / "fixtures" / "workflows" / "wait-for-green.json")
+    plain = baseline("plain", {"workflow": "w.json", "expect": {"steps": ["run-checks"]}}, ir)
+    found = {mutant.operator: mutant for mutant in mutants(ir, injections) if mutant.place.endswith("/fix-failure")}
+    assert plain.places == {"until-green", "until-green/run-checks"}
+    assert verdict_of_mutant(found["CND-DROP"], ir, [plain]) == Verdict("plain", "expectation", True, 1)
+    assert verdict_of_mutant(found["NTS-FLIP"], ir, [plain]) == Verdict(None, None, False, 1)
 
 
 @pytest.mark.deep

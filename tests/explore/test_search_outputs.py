@@ -45,6 +45,10 @@ def test_scenarios_that_would_notice_a_mutant_are_as_expected() -> None:
     assert as_expected("missing")
 
 
+def test_what_is_tried_for_every_mutant_is_as_expected() -> None:
+    assert as_expected("tried")
+
+
 def test_turns_of_a_hostile_run_are_as_expected() -> None:
     assert as_expected("turns")
 
@@ -59,6 +63,10 @@ def test_generated_scenarios_and_the_way_to_them_are_as_expected() -> None:
 
 def test_occasions_to_break_a_promise_are_as_expected() -> None:
     assert as_expected("occasions")
+
+
+def test_what_is_submitted_to_show_a_goal_is_as_expected() -> None:
+    assert as_expected("answers")
 
 
 # What stands behind the agent in a turn of each kind; what has no agent, and what is drawn from the workflow, is apart.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
@@ -71,11 +72,17 @@ def outputs(folder: Path) -> dict[str, str]:
             for name, text in {
                 "list.json": _said("list", "--json"),
                 "diff.json": _said("diff", "--json"),
-                "page.html": Path("page.html").read_text(encoding="utf-8").partition("<body>")[2],
+                "page.html": _page_data(Path("page.html").read_text(encoding="utf-8")),
             }.items()
         )
         found["accepted.txt"] = _said("accept", "--all") + _said("list")
     return found
+
+
+def _page_data(page: str) -> str:
+    """Return what a page shows, without its script, its style, the version of the tool and the name of the folder."""
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    return json.dumps({**data, "tool": "", "project": ""}, sort_keys=True)
 
 
 @contextlib.contextmanager

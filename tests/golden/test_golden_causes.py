@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from golden_bench import Recorder, step, workflow
 from golden_made_up import made_up
 
-from pytest_workrail.golden.diff import Causes, compare, edits, grouped, headline, pieces, word_count
+from pytest_workrail.golden.diff import Causes, Difference, compare, edits, grouped, headline, pieces, word_count
 from pytest_workrail.golden.document import golden_value
 from pytest_workrail.golden.encoding import same
-from pytest_workrail.golden.show import change_lines, group_lines
+from pytest_workrail.golden.show import _cropped, change_lines, golden_names, group_lines
 from workrail_lint.base.terminal import Style
 
 PLAIN = Style(False)
@@ -113,7 +114,11 @@ def test_many_goldens_share_a_change() -> None:
         "prompt of 'weigh': one word, in 5 runs",
         "prompt of 'write': one word, in 1 run",
     ]
-    assert list(group_lines(groups[0], PLAIN))[1:] == ["    [-Weigh-]{+Measure+} it.", "    s0, s1, s2 and 2 more"]
+    assert list(group_lines(groups[0], PLAIN))[1:] == [
+        "    - Weigh it.",
+        "    + Measure it.",
+        "    s0, s1, s2 and 2 more",
+    ]
     assert len({group.key.id for group in groups}) == 2
 
 
@@ -169,6 +174,61 @@ def test_lines_far_from_a_change_are_left_out_and_much_of_it_is_cut() -> None:
     (cause,) = Causes(golden_value(made_up(text)), golden_value(made_up(text.replace("line", "row"))))
     assert change_lines(cause.difference, PLAIN)[-1] == "… and 29 more lines"
     assert len(change_lines(cause.difference, PLAIN, None)) == 40
+
+
+def text_change(old: str, new: str) -> Difference:
+    return Difference("changed", "answer", "", "outline", "", old, new)
+
+
+def test_what_stayed_is_shown_up_to_a_hundred_characters() -> None:
+    for length, whole in ((99, True), (100, True), (101, False)):
+        kept = ("a" * 50 + "b" * length)[: length - 50] + "c" * 50
+        first, second = kept[:50], kept[-50:]
+        assert change_lines(text_change(f"{kept}\nold", f"{kept}\nnew"), PLAIN) == [
+            kept if whole else f"{kept[:100]}…",
+            "[-old-]{+new+}",
+        ]
+        cut = [
+            _cropped(kept, is_first, is_last) for is_first, is_last in ((True, False), (False, False), (False, True))
+        ]
+        assert cut == ([kept] * 3 if whole else [f"…{second}", f"{first}…{second}", f"{first}…"])
+
+
+def test_twelve_lines_of_a_change_are_shown_and_others_counted() -> None:
+    for count in (11, 12, 13, 14):
+        old, new = ("\n".join(f"{word}{number}" for number in range(count)) for word in ("a", "b"))
+        shown = change_lines(Difference("added", "answer", "", "outline", "", None, old), PLAIN)
+        lines = [f"{{+a{number}+}}" for number in range(count)]
+        assert shown == (lines if count < 13 else [*lines[:11], f"… and {count - 11} more lines"])
+        assert len(change_lines(text_change(old, new), PLAIN, None)) >= count
+
+
+def test_lines_between_two_changes_are_left_out_where_they_are_many() -> None:
+    for between in range(6):
+        middle = [str(number) for number in range(between)]
+        whole = text_change("\n".join(["old", *middle, "old"]), "\n".join(["new", *middle, "new"]))
+        change = "[-old-]{+new+}"
+        shown = middle if between < 3 else [middle[0], "⋮", middle[-1]]
+        assert change_lines(whole, PLAIN) == [change, *shown, change]
+    blank = text_change("old\n\n\n\n\nold", "new\n\n\n\n\nnew")
+    assert change_lines(blank, PLAIN) == ["[-old-]{+new+}", "[-old-]{+new+}"]
+
+
+def test_a_value_is_shown_up_to_three_hundred_characters() -> None:
+    for length in (299, 300, 301):
+        text = json.dumps(["x" * (length - 4)])
+        assert len(text) == length
+        (line,) = change_lines(Difference("removed", "answer", "", "context", "", json.loads(text), None), PLAIN)
+        assert line == f"[-{text if length < 301 else text[:300] + '…'}-]"
+
+
+def test_three_goldens_of_a_change_are_named() -> None:
+    names = [f"a/__goldens__/s{number}.golden.json" for number in range(5)]
+    shown = [next(golden_names(names[:count], all_goldens=False)) for count in (1, 3, 4, 5)]
+    assert shown == ["a/s0", "a/s0, s1, s2", "a/s0, s1, s2 and 1 more", "a/s0, s1, s2 and 2 more"]
+    elsewhere = ["a/__goldens__/s.golden.json", "b/__goldens__/s.golden.json"]
+    assert next(golden_names(elsewhere, all_goldens=False)) == "a/s, b/s"
+    assert list(golden_names(names, all_goldens=True)) == names
 
 
 def test_colours_take_the_place_of_brackets() -> None:

@@ -13,12 +13,11 @@ import pytest
 from golden_made_up import made_up
 from golden_suite import Suite
 
-from pytest_workrail.cli import golden as cli
 from pytest_workrail.cli import main
 from pytest_workrail.golden.diff import Causes
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.golden.encoding import loads
-from pytest_workrail.golden.pending import PendingChanges, pending_bytes, pending_of, proposal
+from pytest_workrail.golden.pending import PendingChanges, golden_files, pending_bytes, pending_of, proposal
 
 OLD = golden_bytes(made_up("One.", "Two."))
 NEW = golden_bytes(made_up("One.", "Another."))
@@ -90,7 +89,8 @@ class TestList:
             pending_of(_golden(folder, name)).unlink()
         assert main(["golden", "list"]) == 0
         assert main(["golden", "diff", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == {"version": 1, "groups": [], "pending": []}
+        empty = {"groups": [], "pending": [], "base": None, "edits": [], "unexplained": []}
+        assert json.loads(capsys.readouterr().out) == {"version": 1, **empty}
 
     def test_works_inside_the_folder_of_goldens(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(_golden(folder, "a").parent)
@@ -103,7 +103,7 @@ class TestList:
             (goldens / "x.golden.json.pending").write_text("{}")
         (folder / "env" / "pyvenv.cfg").write_text("")
         (folder / "x.golden.json.pending").write_text("{}")
-        assert len(cli._files([Path()], ".golden.json.pending")) == 2
+        assert len(golden_files([Path()], ".golden.json.pending")) == 2
 
     def test_a_golden_that_is_named_in_two_ways_is_one(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["golden", "list", "--json", "tests", str(folder), "tests/__goldens__/test_it/a.golden.json"]) == 1
@@ -122,8 +122,10 @@ class TestDiff:
     def test_shows_a_change_once_and_where_it_is(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["golden", "diff"]) == 1
         assert capsys.readouterr().out.splitlines() == [
+            "made-up · step-1",
             f"[{ID}] prompt of 'step-1': one word, in 2 runs",
-            "    [-Two-]{+Another+}.",
+            "    - Two.",
+            "    + Another.",
             "    tests/test_it/a, b",
             "",
             "1 change in 2 goldens; accept with: workrail-test golden accept --group ID (or --all)",

@@ -64,7 +64,7 @@ def test_missing_is_told_then_written_then_fits(inline: Suite) -> None:
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["1 written into tests:", "  test_it.py:2"])
     assert _source(inline) == WRITTEN
-    result = inline.run()
+    result = inline.run("-vv")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["1 match"])
     assert inline.run(mode="update").ret == 0
@@ -310,7 +310,7 @@ def test_a_folder_that_can_not_be_written_is_told(inline: Suite) -> None:
 
     command = _without_privileges()
     if command is None:
-        pytest.skip("everybody may write everywhere here: permissions do not bind this user")
+        pytest.skip("permissions do not bind root, and no command runs as another user here (setpriv)")
     _write(inline, EMPTY)
     inline.path.chmod(0o555)
     try:

@@ -85,7 +85,7 @@ def test_groups_of_workers_change_no_names(suite: Suite) -> None:
     )
     assert suite.run_apart("-n", "1", "--dist", "loadgroup", mode="new").ret == 0
     assert suite.names() == ["test_one"]
-    assert suite.run().ret == 0
+    assert suite.run("-W", "ignore::pytest.PytestUnknownMarkWarning").ret == 0
 
 
 def test_a_worker_that_dies_leaves_old_goldens(suite: Suite) -> None:
@@ -149,7 +149,7 @@ def _without_privileges() -> list[str] | None:
 def test_a_folder_that_can_not_be_written_is_told_clearly(suite: Suite, mode: str) -> None:
     command = _without_privileges()
     if command is None:
-        pytest.skip("everybody may write everywhere here: permissions do not bind this user")
+        pytest.skip("permissions do not bind root, and no command runs as another user here (setpriv)")
     suite.tests(test_it="def test_one(golden):\n    golden('One.')\ndef test_two(golden):\n    golden('Two.')\n")
     assert suite.run(mode="new").ret == 0
     before = suite.files()

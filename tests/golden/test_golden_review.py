@@ -60,6 +60,9 @@ class Terminal:
         self._child.expect(KEYS)
         self._child.send(key)
 
+    def sends(self, key: str) -> None:
+        self._child.send(key)
+
     def ends(self) -> int:
         self._child.expect(pexpect.EOF)
         self._child.close()
@@ -126,6 +129,63 @@ def test_both_are_opened_in_the_readers_program(folder: Path) -> None:
     terminal.sees("set VISUAL")
     terminal.types("q")
     terminal.ends()
+
+
+def test_back_undo_and_help(folder: Path) -> None:
+    terminal = Terminal(folder)
+    terminal.sees("1 of 4", "made-up · step-0", " One.", "Changed ")
+    terminal.types("b")
+    terminal.sees("nothing undecided before this one")
+    terminal.types("u")
+    terminal.sees("there is nothing to undo")
+    terminal.types("?")
+    terminal.sees("u  undo the last decision")
+    terminal.types("a")
+    terminal.sees("accepted in 3 goldens", "2 of 4")
+    terminal.types("s")
+    terminal.sees("left for later", "3 of 4")
+    terminal.types("b")
+    terminal.sees("2 of 4", "step-1")
+    terminal.types("r")
+    terminal.sees("rejected in 2 goldens", "3 of 4")
+    terminal.types("u")
+    terminal.sees("undone", "2 of 4", "step-1")
+    terminal.types("u")
+    terminal.sees("undone", "2 of 4", "step-1")
+    terminal.types("u")
+    terminal.sees("undone", "1 of 4", "step-0")
+    terminal.types("q")
+    terminal.sees("4 changes left")
+    assert terminal.ends() == 1
+    assert _goldens(folder) == dict.fromkeys("abc", _run())
+
+
+def test_a_decision_is_not_undone_when_a_golden_changed_since(folder: Path) -> None:
+    terminal = Terminal(folder)
+    terminal.types("a")
+    terminal.sees("accepted in 3 goldens", "2 of 4")
+    golden = folder / "__goldens__" / "c.golden.json"
+    golden.write_bytes(golden.read_bytes() + b"\n")
+    terminal.types("u")
+    terminal.sees("can't be undone")
+    terminal.types("q")
+    terminal.ends()
+    assert _goldens(folder)["a"] == _run(0)
+
+
+def test_everything_that_is_left_is_accepted_after_a_question(folder: Path) -> None:
+    terminal = Terminal(folder)
+    terminal.types("r")
+    terminal.sees("rejected in 3 goldens", "2 of 4")
+    terminal.types("A")
+    terminal.sees("accept 3 changes?")
+    terminal.sends("n")
+    terminal.types("A")
+    terminal.sees("accept 3 changes?")
+    terminal.sends("y")
+    terminal.sees("accepted in 2 goldens", "nothing is left")
+    assert terminal.ends() == 0
+    assert _goldens(folder) == {"a": _run(1, 2, 3), "b": _run(1, 2), "c": _run()}
 
 
 @pytest.mark.parametrize("key", ["\x03", "\x04"])

@@ -260,3 +260,31 @@ def test_options_say_what_a_run_may_do_with_goldens(
     config: Any = types.SimpleNamespace(getoption=lambda name: getattr(given, name))
     assert policy(config) == Policy(mode, may_write=may_write or not in_ci)
     assert policy(config).mode is (mode if may_write or not in_ci else Mode.CHECK)
+
+
+@pytest.mark.parametrize("count", [20, 21])
+def test_twenty_of_a_kind_are_named(folder: Path, count: int) -> None:
+    more = count - 20
+    writer, goldens = _session(folder), folder / "__goldens__" / "test_a"
+    for number in range(count):
+        writer.match(f"test_a.py::test_{number:02}", made_up(f"This is golden number {number}."))
+        writer.test_finished(f"test_a.py::test_{number:02}", True, False)
+    names = [f"  __goldens__/test_a/test_{number:02}.golden.json" for number in range(count)]
+    rest = ["  ... and 1 more"] * more
+    assert writer.finish(OK, True) == [f"{count} written:", *names[:20], *rest]
+
+    reader = _session(folder, "check")
+    for number in range(count):
+        with pytest.raises(GoldenMismatch, match="golden differs"):
+            reader.match(f"test_a.py::test_{number:02}", made_up(f"This is golden number {number}, changed {number}."))
+        reader.test_finished(f"test_a.py::test_{number:02}", False, False)
+    first, *lines = reader.finish(FAILED, False)
+    assert first == f"{count} different; decide with: workrail-test golden review"
+    assert len([line for line in lines if line.startswith("[")]) == 20
+    assert [line for line in lines if line.startswith("...")] == ["... and 1 more change"] * more
+    assert len(list(goldens.glob("*.pending"))) == count
+
+    for path in goldens.glob("*.pending"):
+        path.unlink()
+    assert _session(folder, "prune").finish(OK, True) == [f"{count} removed:", *names[:20], *rest]
+    assert not goldens.exists()

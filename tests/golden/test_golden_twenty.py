@@ -54,7 +54,8 @@ def test_one_word_is_one_change(twenty: Suite, capsys: pytest.CaptureFixture[str
     assert main(["golden", "diff"]) == 1
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) <= 15
-    assert shown[0].endswith("prompt of 'plan': one word, in 20 runs")
+    assert shown[0] == "golden-test · plan"
+    assert shown[1].endswith("prompt of 'plan': one word, in 20 runs")
 
 
 def test_a_description_fails_nothing(twenty: Suite) -> None:

@@ -54,23 +54,23 @@ def test_the_cache_changes_no_answer(
     """@enforces projection-cache-rebuildable"""
     home = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-    cold = said(capsys, "--output-format", "json")
+    cold = said(capsys, "--format", "json")
     assert json.loads(cold)["findings"]
     kept = sorted(home.rglob("*.json"))
     assert kept, "a run leaves a cache"
-    assert said(capsys, "--output-format", "json") == cold
+    assert said(capsys, "--format", "json") == cold
     for damage in (b"", b"{", b'{"format": 99, "entries": {}}'):
         for path in kept:
             path.write_bytes(damage)
-        assert said(capsys, "--output-format", "json") == cold
+        assert said(capsys, "--format", "json") == cold
     shutil.rmtree(home)
-    assert said(capsys, "--output-format", "json") == cold
+    assert said(capsys, "--format", "json") == cold
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_reports_hold_no_absolute_path(project: Path, capsys: pytest.CaptureFixture[str], format_: str) -> None:
     """@enforces paths-relative-only"""
-    text = said(capsys, "--no-cache", "--output-format", format_)
+    text = said(capsys, "--no-cache", "--format", format_)
     assert str(project) not in text
     assert sorted(project.glob("*.json"))[0].name in text
 
@@ -103,8 +103,8 @@ def test_what_is_written_says_its_version(name: str) -> None:
 
 def test_a_report_says_its_version(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """@enforces schema-versioned"""
-    assert json.loads(said(capsys, "--no-cache", "--output-format", "json"))["version"] == 1
-    assert json.loads(said(capsys, "--no-cache", "--output-format", "sarif"))["version"] == "2.1.0"
+    assert json.loads(said(capsys, "--no-cache", "--format", "json"))["version"] == 1
+    assert json.loads(said(capsys, "--no-cache", "--format", "sarif"))["version"] == "2.1.0"
 
 
 def read_record(data: bytes, folder: Path) -> Ok[LockRecord] | Err[str]:
@@ -136,7 +136,7 @@ def test_every_finding_says_what_to_do(
 ) -> None:
     """@enforces error-self-correcting"""
     monkeypatch.chdir(broken)
-    findings = json.loads(said(capsys, "--no-cache", "--select", "ALL", "--output-format", "json"))["findings"]
+    findings = json.loads(said(capsys, "--no-cache", "--select", "ALL", "--format", "json"))["findings"]
     assert len({finding["code"] for finding in findings}) > 300
     silent = {finding["code"] for finding in findings if not (finding["message"] or "").strip() or not finding["help"]}
     assert silent == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -55,6 +56,51 @@ def test_differences_are_shown_in_groups(tmp_path: Path, capsys: pytest.CaptureF
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "engine 3.121.0: 1 verdict, 1 hash and 3 exchanges compared"
     assert lines[1] == "hash, not declared: 1 difference"
+
+
+def test_a_full_disk_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    engine = installed(tmp_path / "alike")
+    monkeypatch.setattr("pytest_workrail.cli.conform.write_in_place", full)
+    assert main(["conform", str(WORKFLOW), "--engine", str(engine), "--node", sys.executable]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, "No space left" in printed.err) == ("", True)
+    assert printed.err.count("\n") == 1
+
+
+def test_a_workflow_with_the_longest_name_there_is_is_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"{'x' * 250}.json"
+    path.write_bytes(WORKFLOW.read_bytes())
+    engine = str(installed(tmp_path / "alike"))
+    arguments = ["conform", str(path), "--engine", engine, "--node", sys.executable, "--exchanges", "1", "--json"]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["verdicts"] == 1
+
+
+@for_each("answer", ["null", '{"content": null}', '{"content": [{"text": 5}, 6]}', "[" * 5_000])
+def test_an_engine_that_answers_nonsense_is_not_our_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], answer: str
+) -> None:
+    engine = installed(tmp_path / "odd")
+    server = f"""
+import json, sys
+for line in sys.stdin:
+    number = json.loads(line).get("id")
+    if number is not None:
+        print('{{"jsonrpc": "2.0", "id": %d, "result": %s}}' % (number, {answer!r}), flush=True)
+        if number == 1:
+            print({answer!r}, flush=True)
+"""
+    (engine / "dist" / "mcp-server.js").write_text(server, encoding="utf-8")
+    code = main(["conform", str(WORKFLOW), "--engine", str(engine), "--node", sys.executable, "--exchanges", "1"])
+    assert code in (1, 2)
+    assert "internal error" not in capsys.readouterr().err
 
 
 def test_a_folder_without_an_engine_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,8 +26,7 @@ from pytest_workrail.engine.protocol.requests import (
 )
 from pytest_workrail.engine.protocol.responses import NextIntent
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, in_memory
-from pytest_workrail.mcp.engine_words import INSTRUCTIONS, MEMBERS
-from pytest_workrail.mcp.tools import EngineTools
+from pytest_workrail.mcp.tools import INSTRUCTIONS, MEMBERS, EngineTools
 from pytest_workrail.sessions.versions import load_version
 from workrail_lint.base.result import Ok
 

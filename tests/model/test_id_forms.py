@@ -17,12 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import NODEFAULT, Meta, Struct
 
-from pytest_workrail.engine.model.base import Shape, Value
+from pytest_workrail.engine.model.base import CorruptionReason, Shape, Value
 from pytest_workrail.engine.model.events import EVENTS
 from pytest_workrail.engine.model.ids import _FORMS
 from pytest_workrail.engine.model.manifest import RECORDS, segment_path
 from pytest_workrail.engine.model.reasons import _safe
 from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.result import Err, Ok
 
 sys.path.append(str(Path(__file__).parents[1] / "events"))
 from event_samples import ARTIFACT, DATA, DIGEST, EVENT, SESSION, sample  # type: ignore[import-not-found]
@@ -208,3 +209,17 @@ def subclasses(kind: type) -> Iterator[type[Any]]:
 )
 def test_a_dimension_can_be_called_anything(name: str, safe: str) -> None:
     assert _safe(name) == safe
+
+
+@pytest.mark.parametrize("path", ["eventId", "sessionId", "scope.runId", "scope.nodeId", "data.snapshotRef"])
+def test_the_place_of_a_malformed_id_is_named(path: str) -> None:
+    value = sample("node_created")
+    assert isinstance(EVENTS.read_value(value), Ok)
+    *parts, last = path.split(".")
+    part = value
+    for name in parts:
+        part = part[name]
+    part[last] = part[last][:-1] + "!"
+    assert EVENTS.read_value(value) == Err(
+        CorruptionReason("schema_validation_failed", f"{path}: not an id of this kind")
+    )

@@ -24,7 +24,7 @@ from pytest_workrail.engine.model.reasons import HEADINGS, REASONS, Reason, Retr
 from pytest_workrail.engine.model.snapshot import BlockedState, RetryableBlock, TerminalBlock, read_snapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
 from workrail_lint.base.canonical import canonical_bytes
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 
 sys.path.append(str(Path(__file__).parents[1] / "events"))
 from event_samples import ATTEMPT, DATA, sample  # type: ignore[import-not-found]

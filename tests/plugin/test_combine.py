@@ -86,7 +86,7 @@ def test_parts_together_are_the_whole(suite: Project) -> None:
     assert result.ret == 0, result.stdout.str()
     assert _taken(suite) == whole
     result.stdout.fnmatch_lines(["2 of 3 locks enforced*"])
-    result.stdout.fnmatch_lines(["2 match"])
+    _combined(suite, *OPTIONS, "-vv").stdout.fnmatch_lines(["2 match"])
 
 
 def test_changes_of_goldens_too_and_failures_stay_failures(suite: Project) -> None:

@@ -21,7 +21,6 @@ STORY = [
     "prompt of 'read-change': 2 words, in 1 run",
     "$ workrail-test golden accept --all",
     "accepted [",
-    "1 match",
     "demo.code_review    3/3",
     "1 passed",
 ]

@@ -240,6 +240,25 @@ def test_scenarios_enforce_locks(project: Project) -> None:
     assert "never-shown" in text
 
 
+def test_a_golden_that_is_written_enforces_nothing(project: Project) -> None:
+    project.write("design.md", "# Design\n")
+    lock = {"id": "pinned", "category": "runs", "source": "design.md", "summary": "A run stays as it is."}
+    registry = {"lockRegistryVersion": 1, "version": "1.0.0", "categories": {"runs": "Runs."}, "locks": [lock]}
+    project.write("locks.json", registry)
+    project.write(
+        "test_pinned.py",
+        f"""
+# @enforces pinned
+def test_pinned(workrail):
+    workrail.run({str(REVIEW)!r}).match_golden()
+""",
+    )
+    options = ("test_pinned.py", "--workrail-locks=locks.json", "--workrail-locks-check")
+    first = project.run(*options, "--workrail-golden=new")
+    first.stdout.fnmatch_lines(["*pinned: test_pinned.py::test_pinned asserted nothing"])
+    project.run(*options).stdout.fnmatch_lines(["1 of 1 locks enforced*"])
+
+
 def test_without_pytest() -> None:
     assert api.run(REVIEW).status == "complete"
     text = '{"id": "demo.text", "name": "T", "description": "d", "version": "1.0.0", "steps": []}'

@@ -245,6 +245,19 @@ def test_workflows_by_themselves(project: Project) -> None:
     )
 
 
+def test_a_workflow_behind_a_linked_folder_outside_is_not_run(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.json").write_text('{"id": "demo.secret"}')
+    (outside / "workrail-lint.toml").write_text('secret = "x"')
+    project.write("pytest.ini", "[pytest]\nworkrail_auto = **/*.json\n")
+    (project.path / "workflows" / "linked").symlink_to(outside)
+    result = project.run("workflows")
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(["*workflows/linked/secret.json is not run: a link leads to it, out of the project"])
+
+
 def test_a_golden_beside_workflows_is_none_of_them(project: Project) -> None:
     project.write("pytest.ini", "[pytest]\nworkrail_auto = workflows/*.json\n")
     project.write("workflows/one.scenario.json", {"workflow": "review.json"})

@@ -46,7 +46,8 @@ def test_init_then_check_then_pytest(shell: Shell) -> None:
     assert "unchanged" in shell("workrail-lint lock --check")
     golden = "created  tests/__goldens__/first_workflow.golden.json # what an agent sees, from a real run"
     assert golden in made
-    assert "1 match" in shell("pytest -q"), "green from the first run on"
+    assert "1 match" in shell("pytest -v"), "green from the first run on"
+    assert "goldens" not in shell("pytest"), "nothing to say, as nothing differs"
     assert "nothing found" in shell("workrail-lint check ."), "the golden is no document of its own"
 
 
@@ -67,7 +68,7 @@ def test_the_steps_that_init_names_work(shell: Shell) -> None:
     told = shell("workrail-lint init sub --id team.one")
     steps = [line.partition("#")[0].strip() for line in told.partition("next:\n")[2].splitlines()]
     assert steps == ["cd sub", "workrail-lint check .", "pytest", "pre-commit install"]
-    assert "1 match" in shell(" && ".join(steps[:-1]))
+    assert "1 passed" in shell(" && ".join(steps[:-1]))
     if shutil.which("git") and importlib.util.find_spec("pre_commit"):
         assert "pre-commit installed" in shell(f"git init -q sub && cd sub && {steps[-1]}")
 

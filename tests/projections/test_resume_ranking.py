@@ -26,6 +26,7 @@ from pytest_workrail.engine.projections.resume import (
     words_of,
 )
 from pytest_workrail.engine.projections.session_facts import Workspace
+from workrail_lint.base.canonical import digest
 
 HERE, ELSEWHERE = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 HEAD = "a" * 40
@@ -338,3 +339,39 @@ def test_a_match_of_the_workflow_counts_three_quarters_and_one_of_the_branch_hal
     by_branch = noted(0, 8, workspace=Workspace(git_branch=text))  # 0.5 * 20 / 20
     assert order(by_branch, noted(1, 9, last_activity_index=99), text=text) == ["a", "b"]
     assert order(by_branch, noted(1, 11), text=text) == ["b", "a"]
+
+
+def ranking_lines():
+    """Yield what is said about many sessions for many requests, a line for each candidate."""
+    places = [
+        Workspace(git_branch=branch, git_head_sha=head, repo_root_hash=root)
+        for branch, head, root in itertools.product((None, "main", "feature/x"), (None, HEAD), (None, HERE, ELSEWHERE))
+    ]
+    texts = ("", "parser", "memory leak in the parser", "notes about " + "logs " * 90 + "and a leak")
+    sessions = [
+        a_session(
+            number % 16,
+            title=texts[number % 4] or None,
+            recap_snippet=texts[number // 4 % 4],
+            is_complete=number % 5 == 0,
+            last_activity_index=number % 3,
+            workflow_id=("bug-hunt", "parser-review")[number % 2],
+            workspace=place,
+        )
+        for number, place in enumerate(places * 3)
+    ]
+    asked = (None, "parser", "leak zzz", "bug", "memory leak", "logs of hunt")
+    for text, branch, head, root, number in itertools.product(
+        asked, (None, "main", "feature"), (None, HEAD), (None, HERE), range(3)
+    ):
+        query = ResumeQuery(text, None, None, branch, head, root, same_workspace_only=number == 1)
+        for candidate in rank(sessions[number::3], query):
+            told = (candidate.tier.name, candidate.why_matched, candidate.confidence, candidate.match_explanation)
+            yield f"{query} {candidate.summary.session_id} {told} {candidate.snippet}"
+
+
+def test_every_session_is_ranked_as_expected():
+    """When a change is wanted: print the lines before and after it, and compare."""
+    lines = list(ranking_lines())
+    assert len(lines) == 1080
+    assert digest("\n".join(lines).encode())[7:19] == "7e861d958220"

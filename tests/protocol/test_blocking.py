@@ -44,7 +44,7 @@ from pytest_workrail.engine.protocol.advance_outcome import AdvanceAttempt, Refu
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.protocol.recording import AttemptEntry
 from pytest_workrail.engine.protocol.sessions import find_node, load_session, open_node
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 
 GATE_REF = "wr.contracts.gate_verdict"
 LOOP_REF = "wr.contracts.loop_control"

@@ -55,9 +55,8 @@ def test_the_agent_is_told_to_answer_for_the_user() -> None:
         "discloseAs": "wr.workflow_divergence",
     }
     text = bench.reply.text[0] if bench.reply else ""
-    assert (
-        "**FULL AUTO (System):** Nobody answers in this run, and this step asks the user:\n- Ask the user which" in text
-    )
+    asks = "No user is available in this run, and this step asks the user:\n- Ask the user which"
+    assert f"**FULL AUTO (System):** {asks}" in text
     assert '"relatedStepId": "plan"' in text
     assert "fullAuto" not in bench.advance("CT1")["pending"], "the next step asks nobody"
 

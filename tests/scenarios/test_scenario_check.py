@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.models.workrail.generate import KINDS, render
 from workrail_lint.findings import Finding
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_bytes
@@ -123,12 +122,6 @@ def test_every_place_that_names_a_step_is_looked_at(tmp_path: Path) -> None:
     steps = {"workflow": "w.json", "agent": {"kind": "stubborn", "does": "nothing", "steps": ["one", "y"]}}
     (finding,) = scenario_system().check(path, json.dumps(steps), "scenario", RunSettings()).findings
     assert finding.pointer == "/agent/steps/1"
-
-
-def test_the_shipped_schema_is_the_one_of_the_model() -> None:
-    shipped = ROOT / "workrail_lint" / "systems" / "scenario" / "schemas" / "scenario.schema.json"
-    assert shipped.read_text(encoding="utf-8") == render("scenario")
-    assert "scenario" in KINDS
 
 
 def test_everything_a_scenario_can_hold() -> None:

@@ -140,6 +140,24 @@ def test_a_scenario_is_named_and_described_by_what_only_it_shows(goals: str, nam
     assert words(answer(Letters(goals, goals), again)) == [(f"{name}-2", goals, description)]
 
 
+@pytest.mark.parametrize(
+    ("goal", "name"),
+    [
+        ("Ends: FAILED (time-out).", "toy.ends-failed-time-out"),
+        (f"{'a' * 59} b c", f"toy.{'a' * 59}"),
+        (f"{'a' * 58} b c", f"toy.{'a' * 58}-b"),
+    ],
+)
+def test_the_name_of_a_file_is_made_of_a_goal(goal: str, name: str) -> None:
+    class Phrases(Letters):
+        def played(self, content: Content) -> Shown | None:
+            return Shown(content, frozenset([goal]), {})
+
+    subject = Phrases("", "-")
+    subject.goals = (goal,)
+    assert [each[0] for each in words(answer(subject, existing("other", "z", ours=False)))] == [name]
+
+
 def test_a_search_gives_up_after_many_tries() -> None:
     class Endless(Letters):
         def variations(self, content: Content, goal: str) -> Iterator[Content]:

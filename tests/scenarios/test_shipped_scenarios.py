@@ -22,16 +22,10 @@ from pytest_workrail.scenarios.workflow_driver import Loaded, load, run_scenario
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.workrail import scenario as vocabulary
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode, GapDetail
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import Settings
-from workrail_lint.systems.workrail.scenario_words import (
-    Behaviour,
-    BlockerCode,
-    CallName,
-    FaultKind,
-    GapDetail,
-    HostReason,
-)
+from workrail_lint.systems.workrail.scenario_words import Behaviour, CallName, FaultKind, HostReason
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "scenarios"
@@ -88,7 +82,7 @@ def test_every_reason_that_an_answer_brings_about_is_a_goal() -> None:
         for transcript in transcripts().values()
         for point in goals(transcript.program, PROFILES[transcript.profile])
     }
-    assert set(REFUSALS) - counted == set(), "name the code in `step_blockers` or `loop_blockers`"
+    assert set(REFUSALS) - counted == set(), "override `is_asked_of`, or name the code in `coverage/reach.py`"
 
 
 def test_every_gap_reason_is_shown() -> None:

@@ -102,7 +102,7 @@ def outputs(root: Path) -> dict[str, str]:
         "list.json": _said("list", *data, "--json"),
         "stats.txt": _said("stats", *data),
         "stats.json": _said("stats", *data, "--json"),
-        "stats.html": _page(root, "stats", *data),
+        "stats.page.json": _page(root, "stats", *data),
         "facts.txt": facts(str(root)),
     }
     later = [word for path in versions(root) for word in ("--workflow", path)]
@@ -111,7 +111,7 @@ def outputs(root: Path) -> dict[str, str]:
     for number, each in enumerate(sorted(each.session_id for each in DataFolder(str(root)).sessions()), 1):
         found[f"show-{number}.txt"] = _said("show", each, *data, "--full") + _said("show", each, *data, "--mermaid")
         found[f"show-{number}.json"] = _said("show", each, *data, "--json")
-        found[f"show-{number}.html"] = _page(root, "show", each, *data)
+        found[f"show-{number}.page.json"] = _page(root, "show", each, *data)
         found[f"facts-{number}.txt"] = facts(str(root), each)
         bundle = root / f"{number}.session.json"
         if main(["sessions", "export", each, *data, "--out", str(bundle)]) == 0:
@@ -156,10 +156,21 @@ def facts(path: str, session_id: str | None = None) -> str:
 
 
 def _page(root: Path, *arguments: str) -> str:
-    """The body of the page that a command writes."""
+    """What the page that a command writes holds of the sessions."""
     page = root / "page.html"
     _said(*arguments, "--html", str(page))
-    return page.read_text(encoding="utf-8").partition("<body>")[2]
+    data = json.loads(page.read_text(encoding="utf-8").partition('id="data">')[2].partition("</script>")[0])
+    workflows = [
+        {
+            "id": each["id"],
+            "hash": each["hash"],
+            "steps": [step["id"] for step in each["steps"]],
+            "sessions": each["sessions"],
+        }
+        for each in data["workflows"]
+    ]
+    shown = {"views": data["views"], "start": data.get("start"), "workflows": workflows, "runs": data["runs"]}
+    return json.dumps(shown, indent=1) + "\n"
 
 
 def _said(*arguments: str) -> str:

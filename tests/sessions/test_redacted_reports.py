@@ -49,6 +49,29 @@ def shown(data: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> st
     return capsys.readouterr().out
 
 
+def test_everything_on_a_page_is_redacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    prompt = f"Look into /etc/hosts. {KEY} Use ghp_{'b' * 30}."
+    workflow_of_project = workflow(step("first", prompt=prompt), step("second"))
+    Path("plain.json").write_text(json.dumps(workflow_of_project))
+    call = {"tool": "start_workflow", "request": {"context": SECRETS}, "response": {"pending": {"stepId": "first"}}}
+    call["response"]["pending"]["prompt"] = [[None, NOTES]]
+    failed = {"test": "a.scenario.json::a", "state": "failed", "seconds": 1, "message": NOTES}
+    run = {"test": failed["test"], "workflow": workflow_of_project["id"], "transcript": [call], "final": {}}
+    Path("runs.json").write_text(json.dumps({"runs": [run], "tests": [failed]}))
+    group = {"id": "a", "goldens": ["a"], "old": NOTES, "new": {"eat_token": SECRETS["eat_token"]}}
+    Path("pending.json").write_text(json.dumps({"groups": [group]}))
+    survivor = {"id": "X:first", "change": NOTES, "missing": {"context": SECRETS}}
+    mutated = {"workflowId": workflow_of_project["id"], "survived": [survivor]}
+    Path("mutation.json").write_text(json.dumps({"workflows": [mutated]}))
+    given = ("--runs", "runs.json", "--goldens", "pending.json", "--mutation", "mutation.json", "--format", "json")
+    assert lint(["studio", "plain.json", *given, "--output", "data.json"]) == 0
+    page = Path("data.json").read_text()
+    assert leaks(page) == []
+    assert "/etc/hosts" in page, "what an author writes of places stays"
+    assert "/workspace/notes.md" in page
+
+
 def test_a_report_a_page_and_the_studio(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = shown(data, capsys, "--json")
     assert leaks(report) == []

@@ -15,16 +15,19 @@ from pytest_workrail.engine.model.ids import SessionId
 from pytest_workrail.engine.protocol.engine import Engine, Options
 from pytest_workrail.engine.protocol.library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import WorkflowEntry
+from pytest_workrail.engine.protocol.sessions import frozen
 from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.disk import on_disk
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.transfer import export_session
 from pytest_workrail.scenarios.drivers import play
 from pytest_workrail.sessions.prompts import read_only_home
+from pytest_workrail.sessions.replay import _own_pin
 from pytest_workrail.sessions.versions import load_version, versions_below
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err
 from workrail_lint.cli import main as lint
+from workrail_lint.systems.workrail.compile import compile_workflow
 
 PLAIN = workflow(step("first"), step("second"), step("third"))
 ROUNDS = workflow(
@@ -418,3 +421,40 @@ def test_a_file_that_does_not_compile_hides_none_that_does(tmp_path: Path, broke
     assert not isinstance(found, Err), found
     (version,) = found.value.values()
     assert (version.path.name, version.compiled is not None) == ("m.json", True)
+
+
+def test_the_settings_of_the_first_path_hold_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        for file in ("kept", "draft"):
+            document = json.dumps({**workflow(step("first")), "id": f"demo.{name}_{file}"})
+            (tmp_path / name / f"{file}.json").write_text(document, encoding="utf-8")
+    (tmp_path / "one" / "workrail-lint.toml").write_text('exclude = ["draft.json"]\n', encoding="utf-8")
+
+    def ids(*paths: str) -> list[str]:
+        versions = versions_below(list(paths))
+        assert not isinstance(versions, Err), versions
+        return sorted(versions.value)
+
+    every = ["demo.one_draft", "demo.one_kept", "demo.other_draft", "demo.other_kept"]
+    one, other = str(tmp_path / "one"), str(tmp_path / "other")
+    assert ids(other, one) == every
+    kept = ["demo.one_kept", "demo.other_kept"]
+    assert ids(one, other) == kept
+    assert ids(str(tmp_path / "one" / "kept.json"), one) == ["demo.one_kept"]
+    monkeypatch.chdir(tmp_path / "one")
+    assert ids("kept.json", other) == kept
+
+
+def test_a_pin_of_our_own_engine_has_its_onboarding_step_back_when_it_runs() -> None:
+    compiled = compile_workflow(PLAIN)
+    assert not isinstance(compiled, Err)
+    plain = compiled.value.ir
+    pinned = frozen(plain, onboarding=True)
+    assert not isinstance(pinned, Err)
+    begun = _own_pin(pinned.value[0])
+    assert not isinstance(begun, Err)
+    assert (begun.value.ir, begun.value.runnable) == (plain, pinned.value[0])
+    bare = _own_pin(plain)
+    assert not isinstance(bare, Err)
+    assert (bare.value.onboarding, bare.value.runnable) == (None, plain)

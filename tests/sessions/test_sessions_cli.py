@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -155,6 +156,11 @@ def test_show_tells_the_story(data: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "preferred path: #1 #2 #3 #4 #5" in shown
 
 
+def page_data(path: Path) -> Any:
+    """The data of a page."""
+    return json.loads(path.read_text(encoding="utf-8").partition('id="data">')[2].partition("</script>")[0])
+
+
 def test_show_as_json_diagram_and_page(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session = summaries(DataFolder(str(data)))[0].session
     found = answer(capsys, "show", session, "--data", str(data), "--json", "--prompts")
@@ -163,8 +169,11 @@ def test_show_as_json_diagram_and_page(data: Path, tmp_path: Path, capsys: pytes
     assert main(["sessions", "show", session, "--data", str(data), "--mermaid"]) == 0
     assert capsys.readouterr().out.startswith('flowchart TD\n  n1["')
     page = tmp_path / "story.html"
-    assert main(["sessions", "show", session, "--data", str(data), "--html", str(page)]) == 0
-    assert session in page.read_text(encoding="utf-8")
+    assert main(["sessions", "show", session, "--data", str(data), "--prompts", "--html", str(page)]) == 0
+    (played,) = page_data(page)["runs"]
+    assert (played["name"], played["stale"]) == (session, False)
+    # The onboarding step is the engine's, the next one the author's.
+    assert [turn["prompt"][0][0] for turn in played["turns"][:2]] == ["engine", "authored"]
 
 
 def test_stats_say_what_to_mend_first(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +191,20 @@ def test_stats_say_what_to_mend_first(data: Path, tmp_path: Path, capsys: pytest
     assert "demo.plain: 2 sessions (1 blocked, 1 complete)" in capsys.readouterr().out
     page = tmp_path / "stats.html"
     assert main(["sessions", "stats", "--data", str(data), "--html", str(page)]) == 0
-    assert "1 session stopped at step first" in page.read_text(encoding="utf-8")
+    other, drawn = page_data(page)["workflows"]
+    assert (other["id"], drawn["sessions"]["mend"]) == ("demo.other", plain["mend"])
+    assert [version["current"] for version in drawn["sessions"]["each"]] == [True]
+    assert "each" not in plain
+    _, plain = answer(capsys, "stats", "--data", str(data), "--json", "--each")["workflows"]
+    (version,) = plain["each"]
+    assert (version["hash"], version["version"]) == (plain["workflowHashes"][0], "1.0.0")
+    lines = {each["status"]: each for each in version["sessions"]}
+    assert lines["complete"]["steps"] == ["wr-system-onboarding", "first", "second"]
+    assert (lines["complete"]["stuck"], lines["blocked"]["stuck"]) == (None, "first")
+    assert lines["blocked"]["blocked"] == [["first", "MISSING_REQUIRED_NOTES"]]
+    assert version["firstSeen"] == min(each["when"] for each in version["sessions"])
+    assert main(["sessions", "stats", "--data", str(data), "--each"]) == 2
+    assert "--each needs --json" in capsys.readouterr().err
     only = answer(capsys, "stats", "--data", str(data), "--json", "--workflow", "demo.other")
     assert [each["workflowId"] for each in only["workflows"]] == ["demo.other"]
 
@@ -224,7 +246,7 @@ def test_stats_count_the_loops_that_only_their_bound_ended(tmp_path: Path) -> No
 
 
 def test_pages_hold_no_markup_of_a_session(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    evil = "<script>alert(1)</script>\x1b[31m ::error::x ##vso[task]"
+    evil = "</script><script>alert(1)</script><img>\x1b[31m ::error::x ##vso[task]"
     played = Session(workflow(step("first"), name=evil)).submit().submit(evil, context={evil: evil}).played()
     write(tmp_path / "data", played)
     page = tmp_path / "x.html"
@@ -234,14 +256,15 @@ def test_pages_hold_no_markup_of_a_session(tmp_path: Path, capsys: pytest.Captur
     class Tags(HTMLParser):
         def __init__(self) -> None:
             super().__init__()
-            self.found: set[str] = set()
+            self.found: Counter[str] = Counter()
 
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            self.found.add(tag)
+            self.found[tag] += 1
 
     tags = Tags()
     tags.feed(page.read_text(encoding="utf-8"))
-    assert "script" not in tags.found
+    assert tags.found["script"] == 2  # the data and the page's own
+    assert "img" not in tags.found
     for options in (["--full"], ["--mermaid"], ["--json"]):
         assert main([*common, *options]) == 0
         shown = capsys.readouterr().out

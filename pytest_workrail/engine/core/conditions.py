@@ -118,23 +118,6 @@ def value_of(node: object, context: Context) -> bool | None:
     return fold(node, expand)
 
 
-def unsupported_operators(condition: object) -> list[str]:
-    """The keys that are no part of the language, each once, in the order a reader meets them."""
-    unknown: dict[str, None] = {}
-    stack = [condition]
-    while stack:
-        node = stack.pop()
-        if not isinstance(node, dict):
-            continue
-        unknown.update(dict.fromkeys(key for key in js.keys(node) if key not in OPERATORS))
-        nested: list[object] = []
-        for combinator in _COMBINATORS:
-            members = node.get(combinator)
-            nested.extend(members if isinstance(members, list) else [members])
-        stack.extend(reversed(nested))
-    return list(unknown)
-
-
 def compare(node: dict[str, Any], context: Context) -> bool | None:
     """One variable against the first comparison there is, by the order of the language."""
     value = context.get(js.text(node["var"]))
@@ -233,7 +216,6 @@ _COMPARISONS: dict[str, Callable[[object, object], bool | None]] = {
     "matches": _matches,
     "in": _is_in,
 }
-OPERATORS = frozenset(("var", *_COMPARISONS, *_COMBINATORS))
 
 
 def passed_summary(condition: Json, context: Context) -> str:

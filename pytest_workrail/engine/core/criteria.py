@@ -25,7 +25,7 @@ TIME_LIMIT_SECONDS = 0.5
 MAX_LINES = 25
 MAX_BYTES = 4096
 _MAX_SCHEMA_BYTES = 512
-# Deeper compositions are not told: no reader could follow them.
+# Deeper compositions are left out: no reader could follow them.
 _MAX_DEPTH = 20
 
 
@@ -301,11 +301,10 @@ def _validates(schema: object, value: Any) -> bool:
 def _validator_class() -> Any:
     """Draft 7 with ECMAScript patterns under a time limit."""
     import jsonschema  # slow to import, and few criteria have a schema
-    from jsonschema.exceptions import ValidationError
 
     def pattern(_: Any, expected: str, instance: Any, __: Any) -> Iterator[Any]:
         if isinstance(instance, str) and not _search(expected, "u", instance):
-            yield ValidationError("does not match the pattern")
+            yield jsonschema.ValidationError("does not match the pattern")
 
     def pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any, _: Any) -> Iterator[Any]:
         if isinstance(instance, dict):

@@ -65,7 +65,7 @@ def full_auto_text(full_auto: FullAuto, step_id: str) -> str:
     if full_auto.asked:
         example = json.dumps(disclosure(step_id, "Assumed that …, because …"), ensure_ascii=False)
         lines += [
-            "Nobody answers in this run, and this step asks the user:",
+            "No user is available in this run, and this step asks the user:",
             *(f"- {sentence}" for sentence in full_auto.asked),
             _ANSWER,
             f"```json\n{example}\n```",

@@ -356,7 +356,7 @@ class Search:
         self.open_steps = plan.open_steps(state)
         self.tracer = Tracer()
         self.gaps: list[Reason] = []
-        # By step: one that is met again, in a later pass of its loop, is told of once.
+        # By step: one that is met again, in a later pass of its loop, is mentioned once.
         self.passed: dict[str, Passed] = {}
 
     def run(self) -> Ok[Selection] | Err[InterpreterError]:

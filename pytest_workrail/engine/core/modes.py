@@ -112,13 +112,7 @@ def confirmed_by(step: ProgramStep, context: Context) -> Confirmer | None:
     """Who confirms the step, if it has to be confirmed."""
     if required_gate(step, context) is None:
         return None
-    return "person" if may_need_person(step) else "coordinator"
-
-
-def may_need_person(step: ProgramStep) -> bool:
-    """Return whether a person has to confirm the step in some context."""
-    rule = step.confirmation
-    return rule.kind != "never" and (rule.gate == "human_approval" or not rule.explicit)
+    return "person" if step.may_need_person else "coordinator"
 
 
 def is_autonomous(context: Context) -> bool:
@@ -163,7 +157,7 @@ def reports_confirmation(step: ProgramStep, context: Context, profile: Profile) 
 
 
 def waits_for_confirmation(requires_confirmation: bool, preferences: Preferences, profile: Profile) -> bool:
-    """Whether the agent is told to wait for a person before it goes on with the pending step."""
+    """Whether the agent has to wait for a person before it goes on with the pending step."""
     match profile.confirmation:
         case "intent_only":
             return requires_confirmation

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.criteria import TIME_LIMIT_SECONDS, Validation, evaluate_criteria
+from pytest_workrail.engine.core.criteria import Validation, evaluate_criteria
 from pytest_workrail.engine.core.index import (
     ASSESSMENT,
     ASSESSMENT_KIND,
@@ -438,13 +438,12 @@ def stored_notes(notes: str | None) -> str | None:
 class OutputValidator:
     """Judges submissions to the steps of one IR under one profile."""
 
-    __slots__ = ("_assessments", "_packs", "_profile", "_time_limit")
+    __slots__ = ("_assessments", "_packs", "_profile")
 
-    def __init__(self, index: IrIndex, profile: Profile, time_limit: float = TIME_LIMIT_SECONDS) -> None:
+    def __init__(self, index: IrIndex, profile: Profile) -> None:
         self._assessments = index.program.assessments
         self._packs = index.packs
         self._profile = profile
-        self._time_limit = time_limit
 
     def check(self, step: ProgramStep, loop_path: LoopPath, submission: Submission, context: Context) -> Judgement:
         """The verdict on what was submitted for a step; `context` is the merged one."""
@@ -458,7 +457,7 @@ class OutputValidator:
             fired = followups(asked.consequences, recorded)
         prose: Validation | None = None
         if step.criteria is not None and submission.notes:
-            evaluated = evaluate_criteria(step.criteria, submission.notes, context, self._time_limit)
+            evaluated = evaluate_criteria(step.criteria, submission.notes, context)
             if isinstance(evaluated, Err):
                 return Judgement(step.id, NotRequired(), _EVALUATION_FAILED, False, recorded, (), True)
             prose = evaluated.value

@@ -8,7 +8,7 @@ evaluation of annotations: a decoder needs them as types, and would compile each
 - `words`: the closed sets and the budgets
 - `ids`: one type per kind of id, `IdMint` for fresh ones, `child_attempt`, `ref_of`; `keys`: names derived from them
 - `places`: steps, loops and the keys of what is completed
-- `reasons`: why a run can't go on; `blockers`: how that is told as a blocker and recorded as a gap
+- `reasons`: why a run can't go on; `blockers`: the form of blockers and gaps
 - `trace`: how the next step was chosen
 - `events`, `manifest`, `snapshot`: the files of a session
 - `lenient`: the same files as other engines write them

@@ -1,4 +1,4 @@
-"""Blockers and gaps: how a reason is told to an agent that has to stop, and recorded by a run that goes on."""
+"""Blockers and gaps: the form of a reason for an agent that has to stop, and in the log of a run that goes on."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, TypeAlias, get_args
@@ -22,10 +22,11 @@ from pytest_workrail.engine.model.words import (
     GapSeverity,
     NonAssumableChoice,
 )
-from workrail_lint.systems.workrail.scenario_words import (
+from workrail_lint.systems.workrail.blocker_codes import (
     BlockerCode,
     CapabilityMissing,
     ContractViolation,
+    GapDetail,
     Unexpected,
     UserDependency,
 )
@@ -224,7 +225,7 @@ class GapReason(Value, frozen=True):
     """The category and detail of a gap, from closed sets. Those of other engines are read into a derived type."""
 
     category: GapCategory
-    detail: str
+    detail: GapDetail
 
     def __post_init__(self) -> None:
         if type(self) is GapReason and self.detail not in _GAP_DETAILS.get(self.category, (self.detail,)):
@@ -274,7 +275,7 @@ class Gap(Value, frozen=True):
 
     severity: GapSeverity
     category: GapCategory
-    detail: str
+    detail: GapDetail
     summary: str
     details: ReasonDetails | None = None
     evidence: EventId | None = None

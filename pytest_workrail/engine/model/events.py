@@ -452,6 +452,17 @@ class NodeScope(Value, frozen=True):
     node_id: NodeId
 
 
+class _KindOf(dict[type[Struct], str]):
+    """The kind of each type of events. Types of other engines' events are derived from ours and share their kinds."""
+
+    def __missing__(self, event_type: type[Struct]) -> str:
+        kind = self[event_type] = str(event_type.__struct_config__.tag)
+        return kind
+
+
+_KIND_OF = _KindOf()  # every projection asks for the kind of every event
+
+
 class Envelope(StoredRecord, frozen=True, tag_field="kind"):
     """The members of every event. The time is for people; no decision depends on it."""
 
@@ -461,6 +472,10 @@ class Envelope(StoredRecord, frozen=True, tag_field="kind"):
     session_id: SessionId
     dedupe_key: DedupeKey
     timestamp_ms: Annotated[int, Meta(gt=0, le=js.MAX_SAFE_INTEGER)]
+
+    @property
+    def kind(self) -> str:
+        return _KIND_OF[type(self)]
 
     @property
     def is_plain(self) -> bool:

@@ -6,7 +6,7 @@ of a block; the members listed in `transient` are facts for the blocker and the 
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, get_args
 
 from pytest_workrail.engine.model.base import Closed, Index, NonEmpty
 from pytest_workrail.engine.model.blockers import (
@@ -39,7 +39,10 @@ from pytest_workrail.engine.model.words import (
     GapSeverity,
     NonAssumableChoice,
 )
-from workrail_lint.systems.workrail.scenario_words import BlockerCode, UserDependency
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode, GapDetail, UserDependency
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
 
 
 class Fixes(Protocol):
@@ -67,12 +70,17 @@ class Reason(Closed, frozen=True, tag_field="kind"):
     code: ClassVar[BlockerCode]
     heading: ClassVar[str]  # what a block with this reason is called
     is_retryable: ClassVar[bool]  # whether submitting again can help
-    gap_reason: ClassVar[tuple[GapCategory, str]]  # category and detail of the gap
+    gap_reason: ClassVar[tuple[GapCategory, GapDetail]]  # category and detail of the gap
     transient: ClassVar[tuple[str, ...]] = ()
     # The questions of a profile and the answers under which the reason arises; empty where it does under each profile.
     choices: ClassVar[tuple[tuple[str, str], ...]] = ()
     # What a run was refused for, in the name of a scenario; empty where no answer of an agent can bring it about.
     cause: ClassVar[str] = ""
+
+    @classmethod
+    def is_asked_of(cls, step: "ProgramStep", program: "Program") -> bool:
+        """Return whether a submission of the step can lack what this reason is about."""
+        return False
 
     def message(self) -> str:
         """Return what is wrong, in a sentence for the agent."""
@@ -201,6 +209,10 @@ class MissingNotes(Reason, frozen=True, tag="missing_notes"):
     gap_reason = ("contract_violation", "missing_required_notes")
     cause = "missing-notes"
 
+    @classmethod
+    def is_asked_of(cls, step: "ProgramStep", program: "Program") -> bool:
+        return step.requires_notes
+
     def pointer(self) -> BlockerPointer:
         return WorkflowStepPointer(self.step_id)
 
@@ -230,6 +242,10 @@ class FollowupRequired(Reason, frozen=True, tag="assessment_followup_required"):
     is_retryable = True
     gap_reason = ("contract_violation", "assessment_followup_required")
     cause = "follow-up"
+
+    @classmethod
+    def is_asked_of(cls, step: "ProgramStep", program: "Program") -> bool:
+        return step.assessments is not None and bool(step.assessments.consequences)
 
     def pointer(self) -> BlockerPointer:
         return AssessmentDimensionPointer(self.assessment_id, _safe(self.dimension_id))
@@ -353,6 +369,10 @@ class LoopLimitReached(Reason, frozen=True, tag="loop_limit"):
 class _Capability(Reason, frozen=True):
     capability: Capability
 
+    @classmethod
+    def is_asked_of(cls, step: "ProgramStep", program: "Program") -> bool:
+        return step.probed_capability in program.required_capabilities
+
     def pointer(self) -> BlockerPointer:
         return CapabilityPointer(self.capability)
 
@@ -411,6 +431,10 @@ class UserOnlyDependency(Reason, frozen=True, tag="user_only_dependency"):
     choices = (("confirmation", "user_dependency"),)
     cause = "approval"
     transient = ("choice",)
+
+    @classmethod
+    def is_asked_of(cls, step: "ProgramStep", program: "Program") -> bool:
+        return step.may_need_person
 
     def pointer(self) -> BlockerPointer:
         return WorkflowStepPointer(self.step_id)

@@ -55,7 +55,7 @@ class _Progress(Closed, frozen=True, tag_field="kind"):
 
 
 class _Block(Closed, frozen=True, tag_field="kind"):
-    """The primary reason of a block and what the agent was told."""
+    """The primary reason of a block, and the blockers that the agent received."""
 
     reason: RetryableReason | TerminalReason
     blockers: BlockerReport

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -212,14 +213,11 @@ def _extend(begun: _Reading, events: Log) -> Ok[_Reading] | Err[ProjectionError]
         draft = grown.get(scope.run_id)
         if draft is None:
             draft = grown[scope.run_id] = drafts[scope.run_id] = drafts.get(scope.run_id) or _Draft()
-        if isinstance(event, RunStarted):
-            problem = _start(draft, event)
-        elif isinstance(event, NodeCreated):
-            problem = _add_node(draft, event)
-        elif isinstance(event, EdgeCreated):
-            problem = _add_edge(draft, event)
-        if problem is not None:
-            return Err(problem)
+        add = _ADDING.get(event.kind)
+        if add is not None:
+            problem = add(draft, event)
+            if problem is not None:
+                return Err(problem)
         if scope.node_id is not None:
             draft.touch(scope.node_id, event.event_index)
     finished = {run_id: _finished(run_id, draft) for run_id, draft in grown.items()}
@@ -270,6 +268,13 @@ def _add_edge(draft: _Draft, event: EdgeCreated) -> ProjectionError | None:
     for node_id in (data.from_node_id, data.to_node_id):
         draft.touch(node_id, event.event_index)
     return None
+
+
+_ADDING: dict[str, Callable[[_Draft, Any], ProjectionError | None]] = {
+    "run_started": _start,
+    "node_created": _add_node,
+    "edge_created": _add_edge,
+}
 
 
 def _finished(run_id: RunId, draft: _Draft) -> Run:

@@ -197,9 +197,9 @@ def grown(items: Sequence[Item], more: Sequence[Item]) -> Grown[Item]:
 Kind = TypeVar("Kind", bound=Envelope)
 
 
-def _tag(event: Envelope | type[Envelope]) -> str:
-    """Return the kind of an event. Not its type: events of other engines are of types derived from ours."""
-    return event.__struct_config__.tag  # type: ignore[return-value]  # every event has one
+def _tag(kind: type[Envelope]) -> str:
+    """Return the kind of a type. Events are filed by it: those of other engines are of types derived from ours."""
+    return kind.__struct_config__.tag  # type: ignore[return-value]  # every event has one
 
 
 class _Entries(Structure):
@@ -219,7 +219,7 @@ class _Entries(Structure):
         """File events at the end, and return how many there are."""
         by_kind = self.by_kind
         for event in events:
-            by_kind.setdefault(_tag(event), []).append(event)
+            by_kind.setdefault(event.kind, []).append(event)
         self._events.extend(events)
         return len(self._events)
 
@@ -236,7 +236,7 @@ class _Entries(Structure):
         for place in range(self._placed, len(self._events)):
             event = self._events[place]
             if event.scope is not None and event.scope.node_id is not None:
-                self._by_node.setdefault((_tag(event), event.scope.node_id), []).append((place, event))
+                self._by_node.setdefault((event.kind, event.scope.node_id), []).append((place, event))
         self._placed = len(self._events)
         return self._by_node
 
@@ -255,8 +255,9 @@ class LogIndex(Struct, frozen=True):
 
     def of_kind(self, kind: type[Envelope]) -> Sequence[Event]:
         """The events of one kind."""
-        size = self._sizes.get(_tag(kind), 0)
-        return Grown(self._entries.by_kind[_tag(kind)], size) if size else ()
+        tag = _tag(kind)
+        size = self._sizes.get(tag, 0)
+        return Grown(self._entries.by_kind[tag], size) if size else ()
 
     def of_node(self, kind: type[Envelope], node: NodeId) -> list[Event]:
         """The events of one kind about a node."""

@@ -80,7 +80,7 @@ from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.ecma_regex import shared_time
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.scenario_words import UserDependency as DependencyDetail
+from workrail_lint.systems.workrail.blocker_codes import UserDependency as DependencyDetail
 
 
 class Dependencies:

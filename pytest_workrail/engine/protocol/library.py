@@ -13,7 +13,6 @@ from pytest_workrail.engine.core.prompts import parallel_prompt
 from pytest_workrail.engine.model.step_keys import collation_key
 from pytest_workrail.engine.projections.session_facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.errors import ToolError
-from pytest_workrail.engine.protocol.overview import manifest
 from pytest_workrail.engine.protocol.ports import (
     Found,
     GitEnd,
@@ -176,6 +175,9 @@ def inspect_workflow(
         case "engine":
             pass
         case "union":
+            # Here, because runs do without it, and it brings half of the analysis along.
+            from pytest_workrail.engine.protocol.overview import manifest
+
             members["manifest"] = manifest(program_model(ir))
     if entry.visibility is not None:
         members["visibility"] = entry.visibility

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from workrail_lint.base.js import Json
+from workrail_lint.systems.drawing.texts import clean
 from workrail_lint.systems.workrail.analysis.inputs import declared_inputs
-from workrail_lint.systems.workrail.graph.texts import clean, condition_text
+from workrail_lint.systems.workrail.graph.texts import condition_text
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep
 
 

@@ -104,7 +104,7 @@ class Workspace(Protocol):
         ...
 
     def overrides(self, workflow_id: str, workspace_path: str | None) -> Mapping[str, str] | None:
-        """The project's bindings for a workflow as they are now; None when they can't be told."""
+        """The project's bindings for a workflow as they are now; None when they are unknown."""
         ...
 
 

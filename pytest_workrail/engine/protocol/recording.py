@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -72,9 +71,6 @@ from pytest_workrail.engine.store.plan import (
     question_plan,
 )
 from workrail_lint.base.result import Err, Ok
-
-if TYPE_CHECKING:
-    pass
 
 _NO_CONTRACT = "none"
 

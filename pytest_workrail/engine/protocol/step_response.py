@@ -69,7 +69,7 @@ def preferences_at(events: Log, run: Run, node: NodeId) -> Ok[Preferences] | Err
     """Return the preferences in effect at a node."""
     effective = effective_preferences(events, run, node)
     if isinstance(effective, Err):
-        return Err(internal(f"The preferences at a node can't be told ({effective.error.code})."))
+        return Err(internal(f"The preferences at a node can't be read ({effective.error.code})."))
     return effective
 
 

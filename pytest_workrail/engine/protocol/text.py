@@ -31,7 +31,7 @@ from pytest_workrail.engine.protocol.responses import (
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 
 TEMPLATE = "workrail.text/2"
 

@@ -40,6 +40,7 @@ from workrail_lint.base.files import (
     replace_file,
     sweep,
     write_all,
+    written,
 )
 from workrail_lint.base.result import Err, Ok
 
@@ -433,6 +434,7 @@ def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main")
     try:
         missing = [folder for folder in (root, *root.parents) if not folder.exists()]
         make_private_folder(os.fspath(root), os.fspath(root))
+        written.append(os.fspath(root))
         files = DiskFiles(root)
         prepare_root(files)
         for folder in missing:

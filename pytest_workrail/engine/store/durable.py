@@ -56,7 +56,7 @@ def write_soon(files: Files, path: str, data: bytes, *, aside: str) -> None:
 def _removed_on_failure(files: Files, aside: str) -> Iterator[None]:
     try:
         yield
-    except OSError:
+    except (OSError, KeyboardInterrupt):
         with suppress(OSError):
             files.remove(aside)
         raise

@@ -19,6 +19,7 @@ from pytest_workrail.engine.model.base import (
 from pytest_workrail.engine.model.events import (
     EVENTS,
     Event,
+    Log,
     NodeCreated,
     read_event,
 )
@@ -32,7 +33,7 @@ from pytest_workrail.engine.model.manifest import (
     read_manifest_record,
     segment_path,
 )
-from pytest_workrail.engine.projections.incremental import log_index
+from pytest_workrail.engine.projections.incremental import log_index, of_kind
 from pytest_workrail.engine.store.plan import AppendPlan, SessionTruth, SnapshotPin, pins_of
 from pytest_workrail.engine.store.ports import StoreCorruption, StoreInvariantViolation
 from workrail_lint.base import js
@@ -144,12 +145,10 @@ def altered_segment(record: SegmentClosed) -> StoreCorruption:
     return _corrupt(False, "digest_mismatch", f"{record.segment_rel_path} differs from what was written")
 
 
-def unpinned_node(events: Iterable[Event], manifest: Iterable[ManifestRecord]) -> StoreCorruption | None:
+def unpinned_node(events: Log, manifest: Iterable[ManifestRecord]) -> StoreCorruption | None:
     """The first node whose snapshot is not pinned: its append was cut short inside the manifest."""
     pinned = {(pin.event_index, pin.created_by_event_id, pin.snapshot_ref) for pin in pins(manifest)}
-    for event in events:
-        if not isinstance(event, NodeCreated):
-            continue
+    for event in of_kind(events, NodeCreated):
         if (event.event_index, event.event_id, event.data.snapshot_ref) not in pinned:
             message = f"the snapshot of event {event.event_index} is not pinned"
             return _corrupt(False, "missing_attested_segment", message)

@@ -89,7 +89,7 @@ class Files(Protocol):
         ...
 
     def modified_ms(self, path: str) -> int | None:
-        """When a file or folder last changed; None when that can't be told."""
+        """When a file or folder last changed; None when that is unknown."""
         ...
 
     def make_dir(self, path: str) -> None:

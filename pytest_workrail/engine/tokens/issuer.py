@@ -5,7 +5,7 @@ Asking twice for the token of the same thing gives the same token, which is what
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from pytest_workrail.engine.tokens.formats import (
     AliasSlot,
     AttemptPayload,
     KeyPair,
+    LongKind,
     Payload,
     StatePayload,
     TokenError,
@@ -119,6 +120,7 @@ class StateGrant(Struct, frozen=True):
 
 
 IssuerFailure: TypeAlias = KeyringError | AliasError
+P = TypeVar("P", AttemptPayload, StatePayload)
 
 
 class TokenIssuer:
@@ -172,14 +174,9 @@ class TokenIssuer:
             if alias.attempt_id is None:
                 raise AssertionError("an alias record of a checkpoint token names its attempt")
             return Ok(CheckpointGrant(_place(alias), alias.attempt_id))
-        keys = self._keyring.load()
-        if isinstance(keys, Err):
-            return keys
-        payload = formats.verify_long(text, keys.value, "checkpoint")
+        payload = self._verified(text, "checkpoint", AttemptPayload)
         if isinstance(payload, Err):
             return payload
-        if not isinstance(payload.value, AttemptPayload):
-            raise AssertionError("a verified checkpoint token names its attempt")
         return Ok(CheckpointGrant(_payload_place(payload.value), payload.value.attempt_id))
 
     def resolve_state(self, text: str) -> Ok[StateGrant] | Err[TokenError | IssuerFailure]:
@@ -192,14 +189,9 @@ class TokenIssuer:
             if alias.workflow_hash_ref is None:
                 raise AssertionError("an alias record of a state token names its workflow")
             return Ok(StateGrant(_place(alias), alias.workflow_hash_ref))
-        keys = self._keyring.load()
-        if isinstance(keys, Err):
-            return keys
-        payload = formats.verify_long(text, keys.value, "state")
+        payload = self._verified(text, "state", StatePayload)
         if isinstance(payload, Err):
             return payload
-        if not isinstance(payload.value, StatePayload):
-            raise AssertionError("a verified state token names its workflow")
         return Ok(StateGrant(_payload_place(payload.value), payload.value.workflow_ref))
 
     def reserve(
@@ -258,6 +250,18 @@ class TokenIssuer:
         )
         added = self._aliases.reserve(record)
         return added if isinstance(added, Err) else Ok(record)
+
+    def _verified(self, text: str, kind: LongKind, expected: type[P]) -> Ok[P] | Err[TokenError | IssuerFailure]:
+        """Return the payload of a long token."""
+        keys = self._keyring.load()
+        if isinstance(keys, Err):
+            return keys
+        payload = formats.verify_long(text, keys.value, kind)
+        if isinstance(payload, Err):
+            return payload
+        if not isinstance(payload.value, expected):
+            raise AssertionError("a verified token has the payload of its kind")
+        return Ok(payload.value)
 
     def _resolve(self, text: str, expected: TokenKind, name: str) -> Ok[AliasRecord] | Err[TokenError | IssuerFailure]:
         keys = self._keyring.load()

@@ -34,9 +34,15 @@ from workrail_lint.systems.blocks.paths import (
 from workrail_lint.systems.blocks.prompts import assemble, environment
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.folder import hidden_edit
-from workrail_lint.systems.blocks.run_vocabulary import Enforcement, EventType
 from workrail_lint.systems.blocks.units import Unit, record_of
-from workrail_lint.systems.blocks.vocabulary import BlockType, NodeStatus, Synthetic, time_limit_ms
+from workrail_lint.systems.blocks.vocabulary import (
+    BlockType,
+    Enforcement,
+    EventType,
+    NodeStatus,
+    Synthetic,
+    time_limit_ms,
+)
 from workrail_lint.systems.blocks.wording import shown
 
 OWN = "own"

@@ -30,9 +30,8 @@ from workrail_lint.base.result import Err
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.check import check_trace
-from workrail_lint.systems.blocks.run_vocabulary import Containers, EventType
 from workrail_lint.systems.blocks.traces import Trace
-from workrail_lint.systems.blocks.vocabulary import PERMUTED_LANES, FailureMode, NodeStatus
+from workrail_lint.systems.blocks.vocabulary import PERMUTED_LANES, Containers, EventType, FailureMode, NodeStatus
 from workrail_lint.systems.builtin import scenario_system
 
 

@@ -10,8 +10,7 @@ from workrail_lint.systems.blocks.model.documents import ParallelGroup, StudioWo
 from workrail_lint.systems.blocks.outputs import MANUAL, PathConflict
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, output_name
 from workrail_lint.systems.blocks.plan import Cycle
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode
-from workrail_lint.systems.blocks.vocabulary import MAX_REVISIONS
+from workrail_lint.systems.blocks.vocabulary import ABORT, CONTINUE, MAX_REVISIONS, BlockerCode
 
 
 def _block(node: str) -> dict[str, str]:

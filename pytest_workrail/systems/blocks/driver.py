@@ -16,15 +16,20 @@ from workrail_lint.systems.blocks.expressions import holds
 from workrail_lint.systems.blocks.model.documents import Node
 from workrail_lint.systems.blocks.outputs import synthetic_output
 from workrail_lint.systems.blocks.plan import Entry, Lanes, body_order, make_plan, node_runs, nodes_of, transition_holds
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, REVISE, Containers, EventType, PauseAnswer
 from workrail_lint.systems.blocks.vocabulary import (
+    ABORT,
+    CONTINUE,
     DORMANCY_LIMIT_MS,
     FOR_EACH_ITERATIONS,
     MAX_REVISIONS,
     MAX_SUB_WORKFLOW_DEPTH,
+    REVISE,
+    Containers,
     ControlType,
+    EventType,
     ExecutionStatus,
     NodeStatus,
+    PauseAnswer,
     Synthetic,
 )
 

@@ -33,11 +33,14 @@ from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.model.documents import Node, ParallelGroup, StudioWorkflow
 from workrail_lint.systems.blocks.plan import make_plan
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode, EventType
 from workrail_lint.systems.blocks.vocabulary import (
+    ABORT,
+    CONTINUE,
     MAX_REVISIONS,
+    BlockerCode,
     ConditionType,
     ControlType,
+    EventType,
     ExecutionStatus,
     MergeStrategy,
 )

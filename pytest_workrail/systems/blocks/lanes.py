@@ -19,9 +19,10 @@ from workrail_lint.systems.blocks.model.documents import Node
 from workrail_lint.systems.blocks.outputs import MANUAL, Merge, PathConflict, merge, reported
 from workrail_lint.systems.blocks.paths import is_agents_path
 from workrail_lint.systems.blocks.plan import Lanes, isolation, node_runs
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, EventType
 from workrail_lint.systems.blocks.vocabulary import (
+    ABORT,
     DORMANCY_LIMIT_MS,
+    EventType,
     ExecutionStatus,
     FailureMode,
     Isolation,

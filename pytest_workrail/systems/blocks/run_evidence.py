@@ -29,12 +29,11 @@ from workrail_lint.systems.blocks.documents import (
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.outputs import path_conflicts, reported
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, RUN_FOLDER
-from workrail_lint.systems.blocks.plan import Lanes, Plan
 from workrail_lint.systems.blocks.prompts import NAMES
-from workrail_lint.systems.blocks.run_vocabulary import CONTINUE
 from workrail_lint.systems.blocks.traces import TRACE_MEMBERS, FanIn, Trace
 from workrail_lint.systems.blocks.units import Folder, Unit, record_of
 from workrail_lint.systems.blocks.vocabulary import (
+    CONTINUE,
     ExecutionStatus,
     MergeStrategy,
     NodeStatus,
@@ -281,7 +280,7 @@ def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, 
     return {
         "pack": PACK,
         "scenario": scenario,
-        "plan": [] if stage is None else plan_entries(stage.plan),
+        "plan": [] if stage is None else stage.plan.stages(),
         "steps": [_step(step) for step in shared.steps],
         "fanIns": shared.fan_ins,
         "events": shared.log.events,
@@ -294,19 +293,6 @@ def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, 
         "limits": shared.limits,
         "asks": sorted(node.id for node in shared.setup.definition.nodes if node.asks),
     }
-
-
-def plan_entries(plan: Plan) -> list[dict[str, Any]]:
-    """Return the plan with the numbers of its steps."""
-    entries: list[dict[str, Any]] = []
-    for entry in plan.entries:
-        if isinstance(entry, Lanes):
-            indices = [plan.step_index[node] for node in entry.nodes]
-            lanes = {"group": entry.group, "nodeIds": list(entry.nodes), "stepIndices": indices}
-            entries.append({**lanes, "mergeStrategy": entry.strategy})
-        else:
-            entries.append({"node": entry.node, "stepIndex": plan.step_index[entry.node]})
-    return entries
 
 
 def _step(step: Step) -> dict[str, Any]:

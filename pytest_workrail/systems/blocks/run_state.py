@@ -16,11 +16,14 @@ from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.outputs import MANUAL, PathConflict
 from workrail_lint.systems.blocks.plan import Plan
 from workrail_lint.systems.blocks.prompts import Run
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, Containers, EventType, GitState
 from workrail_lint.systems.blocks.vocabulary import (
+    ABORT,
     MAX_CONTAINERS,
+    Containers,
     ContainerState,
+    EventType,
     ExecutionStatus,
+    GitState,
     NodeStatus,
     Synthetic,
 )

@@ -22,8 +22,7 @@ from pytest_workrail.systems.kernel.scenario import (
 )
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Severity
-from workrail_lint.systems.blocks.run_vocabulary import COMMON_CODE, EventType
-from workrail_lint.systems.blocks.vocabulary import ExecutionStatus
+from workrail_lint.systems.blocks.vocabulary import COMMON_CODE, EventType, ExecutionStatus
 
 # Findings about the harness and the statelessness of agents: unless it is expected, one of them fails a scenario.
 _CONTRACT_BROKEN = "BC7"

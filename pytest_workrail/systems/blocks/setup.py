@@ -13,7 +13,6 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
-from workrail_lint.systems.blocks.run_vocabulary import NO_OUTPUT, REVISE, Containers, Enforcement, GitState
 from workrail_lint.systems.blocks.scenario_check import (
     Definitions,
     content_findings,
@@ -24,11 +23,16 @@ from workrail_lint.systems.blocks.scenario_check import (
 )
 from workrail_lint.systems.blocks.vocabulary import (
     EXPECTED_KIND,
+    NO_OUTPUT,
+    REVISE,
     TELEMETRY_PATH,
     TELEMETRY_PORT,
     BlockType,
+    Containers,
     DeliverableKind,
+    Enforcement,
     FailureMode,
+    GitState,
     OutputStatus,
 )
 

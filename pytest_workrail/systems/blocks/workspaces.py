@@ -83,7 +83,7 @@ class Repository:
         commit = _output(self._run("commit-tree", "-m", "Start of the run", tree))
         write_in_place(os.path.join(self._own, "refs", "heads", "main"), f"{commit}\n".encode(), self._own)
         if gone is not None:
-            remove_file(gone, self.folder)
+            remove_file(gone, self.folder, is_output=False)
 
     @property
     def _is_there(self) -> bool:

@@ -24,6 +24,8 @@ from pytest_workrail.systems.team.session import (
     without_advice,
 )
 from pytest_workrail.systems.team.simulated_agents import AgentOutput, Call, File, Reaction
+from workrail_lint.base.closed_sets import is_member
+from workrail_lint.base.js import members_of
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team import state_machine as machine
@@ -48,8 +50,6 @@ from workrail_lint.systems.team.vocabulary import (
     TaskStatus,
     WorkflowState,
     is_check,
-    is_member,
-    members_of,
     session_parts,
 )
 

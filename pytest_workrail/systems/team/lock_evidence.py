@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pytest_workrail.systems.kernel.run import Event
 from pytest_workrail.systems.kernel.scenario import LockEvidence
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.systems.team.model.build import status_model
 from workrail_lint.systems.team.state_machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS
 from workrail_lint.systems.team.vocabulary import (
@@ -19,7 +20,6 @@ from workrail_lint.systems.team.vocabulary import (
     FixLoop,
     Mode,
     Strategy,
-    is_member,
 )
 
 A = AgentName

@@ -38,6 +38,7 @@ from pytest_workrail.systems.team.states import (
     review_strategy,
 )
 from pytest_workrail.systems.team.user_gate import ask_pending
+from workrail_lint.base.closed_sets import is_member
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.model.build import status_model
@@ -53,7 +54,6 @@ from workrail_lint.systems.team.vocabulary import (
     FixLoop,
     Mode,
     WorkflowState,
-    is_member,
     moment,
 )
 

@@ -25,6 +25,7 @@ from pytest_workrail.systems.team.session import (
     blocked,
 )
 from pytest_workrail.systems.team.simulated_agents import Answer, SimulatedAgents, SimulatedUser
+from workrail_lint.base.js import items_of, members_of
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.model.build import status_model
@@ -43,8 +44,6 @@ from workrail_lint.systems.team.vocabulary import (
     Strategy,
     TaskStatus,
     WorkflowState,
-    items_of,
-    members_of,
 )
 
 S = WorkflowState

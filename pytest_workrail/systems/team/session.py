@@ -18,6 +18,7 @@ from pytest_workrail.scenarios.drivers import SimulatedClock
 from pytest_workrail.systems.kernel.run import Blocker, blocker, json_bytes, text_bytes
 from pytest_workrail.systems.team.questions import topic_of
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_atomically, write_in_place
+from workrail_lint.base.js import items_of
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity
@@ -43,10 +44,9 @@ from workrail_lint.systems.team.vocabulary import (
     TaskStatus,
     WorkflowState,
     WriteFault,
-    items_of,
     machine_reason,
 )
-from workrail_lint.systems.workrail.scenario_words import BlockerCode
+from workrail_lint.systems.workrail.blocker_codes import BlockerCode
 
 # Whom to ask for an artifact that is not there.
 OWNERS = {
@@ -277,11 +277,11 @@ class Store:
 
     def _replace(self, path: Path, data: bytes, at: float | None) -> None:
         # The repository of a simulated session does not outlive the run.
-        write_atomically(os.fspath(path), data, os.fspath(self.root), parents=True, durable=False)
+        write_atomically(os.fspath(path), data, os.fspath(self.root), parents=True, durable=False, is_output=False)
         self._date(path, at)
 
     def remove(self, file: str) -> None:
-        remove_file(os.fspath(self.path(file)), os.fspath(self.root))
+        remove_file(os.fspath(self.path(file)), os.fspath(self.root), is_output=False)
 
     def write(self, file: str, data: bytes) -> Ok[None] | Err[str]:
         """Write a file as the trace shows it. Ok only means that no error came back."""

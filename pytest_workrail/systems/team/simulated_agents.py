@@ -20,6 +20,8 @@ from pytest_workrail.systems.team.session import (
     unscripted,
     with_task_status,
 )
+from workrail_lint.base.closed_sets import is_member
+from workrail_lint.base.js import items_of, members_of, strings_of
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.team.scenario import Moot, Refusal, Reply
@@ -31,11 +33,7 @@ from workrail_lint.systems.team.vocabulary import (
     ReplyFault,
     TaskStatus,
     WorkflowState,
-    is_member,
     is_task_id,
-    items_of,
-    members_of,
-    strings_of,
 )
 
 Answer: TypeAlias = str | Refusal | Moot | None

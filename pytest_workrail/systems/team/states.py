@@ -22,6 +22,7 @@ from pytest_workrail.systems.team.session import (
 )
 from pytest_workrail.systems.team.simulated_agents import AgentOutput
 from pytest_workrail.systems.team.user_gate import QuestionOutcome, ask, ask_gate, set_correction
+from workrail_lint.base.js import items_of, members_of, strings_of
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.model.documents import Task
@@ -46,9 +47,6 @@ from workrail_lint.systems.team.vocabulary import (
     WorkflowState,
     is_task_id,
     is_text,
-    items_of,
-    members_of,
-    strings_of,
     task_ids_in,
 )
 

@@ -30,6 +30,7 @@ from pytest_workrail.systems.team.session import (
 )
 from pytest_workrail.systems.team.simulated_agents import Answer
 from workrail_lint.base.files import read_bytes
+from workrail_lint.base.js import members_of
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.jsonl_reader import read_jsonl
 from workrail_lint.documents.markdown_reader import read_markdown
@@ -251,8 +252,7 @@ def _session_files(team: Team, folder: Path) -> Files:
 
 def _status(files: Files) -> dict[str, Any]:
     data = files.get(STATUS)
-    value = None if data is None else read_json(data).value
-    return value if type(value) is dict else {}
+    return {} if data is None else members_of(read_json(data).value)
 
 
 def _mode(team: Team, files: Files, status: dict[str, Any]) -> Mode:

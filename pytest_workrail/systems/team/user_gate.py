@@ -13,6 +13,7 @@ from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic
 from pytest_workrail.systems.team.run_state import SessionState, Status, persistence_failed
 from pytest_workrail.systems.team.session import HISTORY, STATUS, Halt, TeamBlocker, about_decision, blocked
 from pytest_workrail.systems.team.simulated_agents import Answer
+from workrail_lint.base.js import items_of
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.model.build import status_model
@@ -28,7 +29,6 @@ from workrail_lint.systems.team.vocabulary import (
     DecisionStatus,
     WorkflowState,
     is_text,
-    items_of,
 )
 
 S = WorkflowState

@@ -1,0 +1,197 @@
+"""What is decided about a session, case by case: what ended a loop, what to mend first, why a replay breaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tables import for_each
+
+from pytest_workrail.agents.agent import Action, Checkpoint, Prefer, Rewind, Submit
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.model.trace import TraceEntry
+from pytest_workrail.sessions import stats
+from pytest_workrail.sessions.recorded_session import _action
+from pytest_workrail.sessions.replay import _reason, described, shown_differences
+from pytest_workrail.sessions.script import Outcome, outcome_of
+from pytest_workrail.sessions.stats import LoopStats, StepStats, WorkflowStats, times
+from pytest_workrail.sessions.story import Advance
+
+TWO = {"maxIterations": 2}
+
+
+@for_each(
+    "loop, iteration, hit",
+    [
+        ({}, 5, False),
+        ({"maxIterations": "2"}, 5, False),
+        ({"maxIterations": True}, 5, False),
+        ({**TWO, "type": "while"}, 0, False),
+        ({**TWO, "type": "while"}, 1, True),
+        ({**TWO, "type": "while"}, 2, True),
+        ({**TWO, "type": "for", "count": 2}, 1, False),
+        ({**TWO, "type": "for", "count": 3}, 1, True),
+        ({**TWO, "type": "for", "count": 3}, 0, False),
+        ({**TWO, "type": "for", "count": "three"}, 1, True),
+        ({**TWO, "type": "for", "count": "two"}, 1, False),
+        ({**TWO, "type": "for", "count": "missing"}, 1, False),
+        ({**TWO, "type": "for", "count": "yes"}, 1, False),
+        ({**TWO, "type": "forEach", "items": "pair"}, 1, False),
+        ({**TWO, "type": "forEach", "items": "triple"}, 1, True),
+        ({**TWO, "type": "forEach", "items": [1, 2, 3]}, 1, True),
+    ],
+)
+def test_a_loop_is_ended_by_its_bound(loop: dict[str, Any], iteration: int, hit: bool) -> None:
+    context = {"two": 2, "three": 3, "yes": True, "pair": [1, 2], "triple": [1, 2, 3]}
+    assert stats._hit_bound(loop, Advance(1, 2, "attempt", 0, 0), iteration, context) is hit
+
+
+@for_each(
+    "kind, summary, hit",
+    [
+        ("evaluated_condition", "The condition is false: exit.", False),
+        ("evaluated_condition", "The condition is true: another round.", True),
+        ("exited_loop", "The condition is false: exit.", True),
+    ],
+)
+def test_a_condition_that_ended_a_loop_is_on_record(kind: Any, summary: str, hit: bool) -> None:
+    class Recorded(Advance):
+        @property
+        def trace(self) -> list[TraceEntry]:
+            return [TraceEntry("selected_next_step", "Something else."), TraceEntry(kind, summary)]
+
+    assert stats._hit_bound({**TWO, "type": "until"}, Recorded(1, 2, "attempt", 0, 0), 1, {}) is hit
+
+
+def test_what_to_mend_first() -> None:
+    found = WorkflowStats(
+        steps={
+            "b": StepStats(blockers=stats.Counter({"B": 2, "A": 2}), abandoned=1),
+            "a": StepStats(blockers=stats.Counter({"A": 1}), abandoned=3),
+            "fine": StepStats(),
+        },
+        loops={"again": LoopStats(hit_bound=1), "once": LoopStats(runs=1)},
+    )
+    assert found.to_mend() == [
+        "3 sessions stopped at step a",
+        "step b was blocked by A 2 times",
+        "step b was blocked by B 2 times",
+        "1 session stopped at step b",
+        "loop again ended only by its bound once",
+        "step a was blocked by A once",
+    ]
+    many = WorkflowStats(steps={str(number): StepStats(abandoned=number) for number in range(12)})
+    assert many.to_mend() == [f"{number} sessions stopped at step {number}" for number in range(11, 1, -1)]
+    assert [times(count) for count in (0, 1, 2)] == ["never", "once", "2 times"]
+
+
+def test_counts_of_a_step() -> None:
+    step = StepStats(calls=9, accepted=3, gates=1, total_ms=10)
+    assert (step.blocks, step.to_json()["blocked"], step.to_json()["meanMs"]) == (5, 5, 3)
+    assert StepStats(total_ms=10).to_json()["meanMs"] == 0
+
+
+OK_NEXT, OK_OTHER, DONE = Outcome("ok", "next", False), Outcome("ok", "other", False), Outcome("ok", None, True)
+BLOCKED, BLOCKED_TWICE = Outcome("blocked", "here", False, ("A",)), Outcome("blocked", "here", False, ("A", "B"))
+GATE, REFUSED = Outcome("gate_checkpoint", "here", False), Outcome("error", None, False, ("CODE",), {"message": "No."})
+ONBOARDING = Outcome("ok", "wr-system-onboarding", False)
+NEW = {"steps": [{"id": "next", "type": "step"}, {"id": "l", "type": "loop", "body": [{"id": "inner"}]}]}
+
+
+@for_each(
+    "before, now, words",
+    [
+        (OK_NEXT, REFUSED, "the engine now refuses the call: No."),
+        (OK_NEXT, Outcome("error", None, False, ("CODE",)), "the engine now refuses the call: the error CODE"),
+        (OK_NEXT, BLOCKED, "the step no longer accepts the recorded output: blocked at here (A); it was step next"),
+        (BLOCKED, OK_NEXT, "the step accepts what was refused before: step next; it was blocked at here (A)"),
+        (BLOCKED, REFUSED, "the engine now refuses the call: No."),
+        (
+            BLOCKED,
+            BLOCKED_TWICE,
+            "the step is blocked for other reasons: blocked at here (A and B); it was blocked at here (A)",
+        ),
+        (GATE, OK_NEXT, "the confirmation changed: step next; it was a gate at here"),
+        (OK_NEXT, GATE, "the confirmation changed: a gate at here; it was step next"),
+        (OK_OTHER, OK_NEXT, "the next step 'other' no longer exists; the run now comes to step next"),
+        (Outcome("ok", "inner", False), OK_NEXT, "the run is now sent to step next; it went to step inner"),
+        (Outcome("ok", "l", False), OK_NEXT, "the next step 'l' no longer exists; the run now comes to step next"),
+        (ONBOARDING, OK_NEXT, "the run is now sent to step next; it went to step wr-system-onboarding"),
+        (OK_NEXT, DONE, "the run now ends here; it continued to step next"),
+        (DONE, OK_NEXT, "the run now continues to step next; it was complete here"),
+        (OK_NEXT, Outcome("ok", "inner", False), "the run is now sent to step inner; it went to step next"),
+        (Outcome("unknown", None, False), OK_NEXT, "the run is now sent to step next; it went to unknown"),
+    ],
+)
+def test_a_replay_breaks_for_a_reason(before: Outcome, now: Outcome, words: str) -> None:
+    assert _reason(before, now, NEW) == words
+
+
+def test_outcomes_in_words() -> None:
+    words = [described(each) for each in (OK_NEXT, DONE, BLOCKED_TWICE, GATE, REFUSED)]
+    assert words == ["step next", "complete", "blocked at here (A and B)", "a gate at here", "the error CODE"]
+
+
+@for_each(
+    "response, is_error, kind, pending, is_complete, codes",
+    [
+        ({"code": "X"}, True, "error", None, False, ("X",)),
+        ({"kind": "gate_checkpoint", "stepId": "s"}, False, "gate_checkpoint", "s", False, ()),
+        ({"kind": "ok", "pending": {"stepId": "s"}, "isComplete": False}, False, "ok", "s", False, ()),
+        ({"kind": "ok", "pending": None, "isComplete": True}, False, "ok", None, True, ()),
+        (
+            {"kind": "blocked", "pending": {"stepId": "s"}, "blockers": {"blockers": [{"code": "A"}, {"code": "B"}]}},
+            False,
+            "blocked",
+            "s",
+            False,
+            ("A", "B"),
+        ),
+    ],
+)
+def test_the_outcome_in_an_answer(
+    response: dict[str, Any], is_error: bool, kind: str, pending: str | None, is_complete: bool, codes: Any
+) -> None:
+    tokens = ("continueToken", "checkpointToken", "retryContinueToken", "nextCall", "gateToken", "resumeToken")
+    found = outcome_of({**response, **dict.fromkeys(tokens, "t")}, is_error)
+    assert found == Outcome(kind, pending, is_complete, codes)
+    assert found.answer == response
+
+
+def test_a_difference_is_where_the_run_was_or_at_the_end() -> None:
+    before, now = (Outcome("ok", "next", False, (), {"nextIntent": word}) for word in ("a", "b"))
+    assert shown_differences(before, now) == ["nextIntent changed at step next"]
+    before, now = (Outcome("ok", None, True, (), {"nextIntent": word}) for word in ("a", "b"))
+    assert shown_differences(before, now) == ["nextIntent changed at step the end"]
+    before, now = (Outcome("blocked", "here", False, (), {"blockers": word}) for word in ("a", "b"))
+    assert shown_differences(before, now) == ["the blockers of step here are worded differently"]
+    assert shown_differences(now, now) == []
+
+
+def test_only_what_is_known_of_a_pin_counts() -> None:
+    steps = [{"id": "a", "loop": {"type": "for"}}, {"id": "b"}, {"id": "c", "loop": 1}, "d"]
+    for pin in ({"steps": steps, "version": "1.2.0"}, {"definition": {"steps": steps, "version": "1.2.0"}}):
+        assert stats._pin(pin) == ("1.2.0", {"a": {"type": "for"}})
+    for damaged in (
+        {},
+        {"definition": None},
+        {"steps": None, "version": 1},
+        {"definition": {"steps": 1}, "steps": steps},
+    ):
+        assert stats._pin(damaged) == (None, {})
+
+
+@for_each(
+    "turn, action",
+    [
+        ({"call": "rewind", "node": 2}, Rewind(node=2)),
+        ({"call": "checkpoint"}, Checkpoint()),
+        ({"call": "leave"}, None),
+        ({"prefers": {"mode": "guided", "risk": "balanced"}}, Prefer(Preferences("guided", "balanced"))),
+        ({"notes": "Done.", "artifacts": [1], "context": {"a": 1}}, Submit("Done.", (1,), {"a": 1})),
+        ({}, Submit(None, (), None)),
+    ],
+)
+def test_every_recorded_turn_is_played_when_it_is_asked_whether_a_run_can_continue(
+    turn: dict[str, Any], action: Action | None
+) -> None:
+    assert _action(turn) == action
