@@ -32,7 +32,7 @@ _LARGEST = 100_000
 
 
 def broken_files(rule: Rule) -> dict[str, bytes]:
-    """Paths to contents, for all examples of a rule.
+    """Return paths to contents, for all examples of a rule.
 
     An example that is one file by any name is one file; another one gets a folder, laid out as a project.
     """
@@ -53,17 +53,17 @@ def broken_files(rule: Rule) -> dict[str, bytes]:
 
 
 def broken_stem(rule: Rule, number: int) -> str:
-    """The name of the file or folder that shows a rule's example, counted from 1."""
+    """Return the name of the file or folder that shows a rule's example, counted from 1."""
     return f"{rule.code}-{rule.name}" + (f"-{number}" if number > 1 else "")
 
 
 def all_broken_files() -> dict[str, bytes]:
-    """The bad examples of every rule."""
+    """Return the bad examples of every rule."""
     return {path: data for rule in rules() for path, data in broken_files(rule).items()}
 
 
 def picked_files() -> dict[str, bytes]:
-    """Those that are in the repository, relative to its root."""
+    """Return the bad examples that are in the repository, by their paths in it."""
     return {
         f"{FOLDER}/{path}": data
         for path, data in all_broken_files().items()

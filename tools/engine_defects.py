@@ -8,7 +8,8 @@ from workrail_lint.systems.workrail.engine_defects import EngineDefect, engine_d
 PAGE = "docs/engine-defects.md"
 _HEAD = """# Defects of the public engine
 
-Workflows run on the public WorkRail engine, and that engine has defects. This page lists those that are known (KD).
+Workflows run on the [public WorkRail engine](workrail-engine.md), and that engine has defects. This page lists those
+that are known (KD).
 Profile `reference` continues where the engine fails, and marks the place.
 
 - `check` reports what a document alone decides, and what it allows an agent to trigger; the table names the rule.
@@ -28,7 +29,7 @@ The page is generated from `workrail_lint/systems/workrail/engine_defects.json`;
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     defects = engine_defects().values()
     rows = "".join(
         f"| [{each.id}](#{each.id.lower()}) | {each.outcome} | {_decided(each)} | {_rule(each)} |\n" for each in defects

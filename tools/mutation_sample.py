@@ -13,20 +13,19 @@ import random
 import sys
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 
-from tools.mutation import Mutant, RecordedTest, judge, mutants, recorded
+from tools.mutation import ROOT, Mutant, mutants
+from tools.mutation_judge import judged
 from tools.quick import selected_for
 
-ROOT = Path(__file__).parent.parent
 # The rooms that decide something: a wrong answer there is a wrong verdict, hash, run or golden.
 CORES = (
     *(f"workrail_lint/{room}" for room in ("base", "documents", "rules", "systems", "project")),
     *(f"pytest_workrail/{room}" for room in ("engine", "agents", "run", "scenarios", "golden", "coverage", "locks")),
     *(f"pytest_workrail/{room}" for room in ("explore", "sessions", "mcp", "systems")),
 )
-# The findings in many workflows: too slow to be a near test, tried on what the near tests of the linter miss.
-BROAD = RecordedTest("tests/workrail/test_mutants.py::test_findings_and_hashes_are_unchanged", 20, frozenset(), True)
+# The findings in many workflows: too slow for `make quick`, tried on what the other near tests of the linter miss.
+BROAD = "tests/workrail/test_mutants.py::test_findings_and_hashes_are_unchanged"
 
 
 def drawn(count: int, seed: str, rooms: Sequence[str] = CORES) -> dict[str, list[Mutant]]:
@@ -53,14 +52,12 @@ def main(arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     rooms = random.Random(args.seed).sample(args.rooms, min(args.most_rooms, len(args.rooms)))
     chosen = drawn(args.mutants, args.seed, rooms)
-    survived = 0
-    for near in sorted({selected_for(module, ROOT) for module in chosen}):
-        tests = recorded(near)
-        for module in chosen:
-            if selected_for(module, ROOT) == near:
-                broad = [BROAD] if module.startswith("workrail_lint/") else []
-                survived += judge(module, chosen[module], [*tests, *broad])
-    total = sum(map(len, chosen.values()))
+    near = {
+        module: [*selected_for(module, ROOT), *([BROAD] if module.startswith("workrail_lint/") else [])]
+        for module in chosen
+    }
+    verdicts = judged(chosen, near)
+    total, survived = len(verdicts), sum(not verdict.killer for verdict in verdicts)
     share = 100 * (total - survived) // total
     sys.stdout.write(f"seed {args.seed}: {total} mutants, {total - survived} killed ({share} %)\n")
     return int(share < args.fail_under)

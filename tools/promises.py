@@ -15,7 +15,17 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "security.md"
 START, END = "<!-- promises -->\n", "<!-- end of promises -->\n"
-_SECTIONS = ("An untrusted folder in an editor", "An untrusted agent", "A shared machine")
+_SECTIONS = (
+    "An untrusted link to the playground",
+    "An untrusted folder in an editor",
+    "An untrusted agent",
+    "A shared machine",
+)
+
+
+# What splits a page into sentences; lines of tables and headings are none.
+_PARAGRAPH = re.compile(r"\n\n|\n(?=- )")
+_SENTENCE = re.compile(r"(?<=[.:]) (?=[A-Z`])")
 
 
 class Shown(NamedTuple):
@@ -30,6 +40,14 @@ def promises(page: str) -> list[str]:
     """Return the promises of the page, in its order: paragraphs that begin in bold, and whole sections."""
     pattern = rf"^- \*\*([^*]+)\.\*\*|^## ({'|'.join(_SECTIONS)})$"
     return [first or second for first, second in re.findall(pattern, page, re.MULTILINE)]
+
+
+def sentences(page: str) -> list[str]:
+    """Return what the page promises, sentence by sentence: from the first section for the untrusted to the tests."""
+    text = page.partition("## An untrusted repository")[2].partition("## How it is tested")[0].partition("\n")[2]
+    text = re.sub(r"^(#|\|).*\n", "", text, flags=re.MULTILINE)
+    paragraphs = (re.sub(r"\s+", " ", re.sub(r"^- \*\*.*?\*\* ", "", each)).strip() for each in _PARAGRAPH.split(text))
+    return [sentence for each in paragraphs if each for sentence in _SENTENCE.split(each)]
 
 
 def shown_by_tests() -> Iterator[Shown]:

@@ -26,8 +26,8 @@ SMOKE = (
     "tests/test_suggest.py",
     "tests/workrail/compiler",
 )
-# Runs of the whole engine, in one test.
-ENGINE_RUNS = ("tests/engine/test_engine_outputs.py",)
+# Runs of the whole engine, and its limits.
+ENGINE_RUNS = ("tests/engine/test_engine_outputs.py", "tests/engine/test_limits.py")
 # Where the tests of a folder are called otherwise than the folder. The longest match counts.
 TESTS = {
     ".github": ("tests/docs",),
@@ -97,7 +97,7 @@ MOST_ROOMS = 4
 
 
 def changed(since: str | None) -> list[str]:
-    """The files that differ from a revision: by default the last commit, and in a clean tree the one before it."""
+    """Return the files that differ from a revision: by default HEAD, and in a clean tree the commit before it."""
 
     def names(*arguments: str) -> list[str]:
         done = subprocess.run(["git", *arguments, "-z"], capture_output=True, text=True, check=True)
@@ -108,7 +108,9 @@ def changed(since: str | None) -> list[str]:
 
 
 def selected_for(path: str, root: Path = Path()) -> tuple[str, ...]:
-    """The tests of a file: those the table names, else the nearest folder of tests that is called like one above it."""
+    """Return the tests of a file: those the table names, else the nearest folder of tests that is called like one above
+    it.
+    """
     parts = PurePosixPath(path).parts
     if parts[0] == "tests" and parts[-1].startswith("test_"):
         return (path,) if (root / path).exists() else ()
@@ -135,13 +137,13 @@ def chosen(paths: Iterable[str], root: Path = Path()) -> list[str]:
 
 
 def slow() -> list[str]:
-    """Tests that take more than a second each, because they start processes or draw many examples."""
+    """Return the tests that take more than a second each, because they start processes or draw many examples."""
     text = Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
 def left_out(tests: Iterable[str], paths: Iterable[str]) -> list[str]:
-    """The slow tests, but for those of what changed: a test file runs in full, and so does the page of a guide."""
+    """Return the slow tests, except those of what changed: a changed test file or page of the guide runs in full."""
     pages = tuple(f"[{path}]" for path in paths if path.endswith(".md"))
     return [name for name in slow() if name.partition("::")[0] not in tests and not name.endswith(pages)]
 

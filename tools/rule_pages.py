@@ -12,6 +12,7 @@ import sys
 from contextlib import suppress
 
 from tools.broken_files import FOLDER, picked_files
+from workrail_lint.base.files import write_atomically
 from workrail_lint.base.wording import counted
 from workrail_lint.report.rule_docs import (
     AnyRule,
@@ -30,17 +31,17 @@ PAGES = "docs/rules"
 
 
 def page_name(family: str) -> str:
-    """The page of a family, called by the letters that its codes start with: whoever looks for one has the code."""
+    """Return the file name of a family: the letters that its codes start with, because a reader has the code."""
     return f"{family}.md"
 
 
 def address(rule: AnyRule) -> str:
-    """Where a rule is explained, relative to the folder of the pages."""
+    """Return where a rule is explained, relative to the folder of the pages."""
     return f"{page_name(rule.family)}#{anchor(rule)}"
 
 
 def family_page(family: str, members: list[Rule]) -> str:
-    """The rules of a family, one after another."""
+    """Return the rules of a family, one after another."""
     about = (
         f"{counted(len(members), 'rule')}; [all families](README.md). `workrail-lint rule CODE` explains one on the "
         "command line. Examples leave out members that every workflow has and that make no difference."
@@ -50,7 +51,7 @@ def family_page(family: str, members: list[Rule]) -> str:
 
 
 def generated() -> dict[str, bytes]:
-    """Path to content for everything that is generated, relative to the root of the repository."""
+    """Return path and content of everything that is generated, relative to the root of the repository."""
     documented = (*rules(), *undocumented())
     files = picked_files()
     overview = index(documented, lambda rule: f"[{rule.code}]({address(rule)})")
@@ -82,8 +83,6 @@ def stale(root: str = os.curdir) -> list[str]:
 
 def write(root: str = os.curdir) -> int:
     """Bring the files up to date; returns how many were changed."""
-    from workrail_lint.base.files import write_atomically
-
     wanted = generated()
     changed = stale(root)
     for path in set(_existing(root)) - wanted.keys():

@@ -12,10 +12,10 @@ import pkgutil
 import sys
 from importlib import import_module
 
-from workrail_lint.base.files import write_atomically
+from tools.generated import bring_up_to_date
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.ruleset import overrides
-from workrail_lint.rules.table import TABLE_FILE, TEXTS_FILE, RuleInfo, info_of, row_of, rule_classes
+from workrail_lint.rules.table import TABLE_FILE, TEXTS_FILE, RuleInfo, RuleTexts, info_of, row_of, rule_classes
 
 # Each package of rules, and the class whose hooks they override.
 PACKAGES: dict[str, type[Rule] | str] = {
@@ -28,7 +28,7 @@ PACKAGES: dict[str, type[Rule] | str] = {
 
 
 def infos(package: str) -> list[RuleInfo]:
-    """The metadata of the rules of a package, read from their classes."""
+    """Return the metadata of the rules of a package, read from their classes."""
     base = _base(package)
     hooks = [name for name in vars(base) if name.startswith("check_")]
     result = []
@@ -53,7 +53,7 @@ def _base(package: str) -> type[Rule]:
 
 
 def files() -> dict[str, str]:
-    """Every table and its text."""
+    """Return every table and its text."""
     contents = {}
     for package in PACKAGES:
         rows, folder = infos(package), _folder(package)
@@ -71,27 +71,17 @@ def _text(rows: list[RuleInfo]) -> str:
 
 
 def _texts(rows: list[RuleInfo]) -> str:
-    lines = (f"{json.dumps(row.name)}: {json.dumps(row.texts, ensure_ascii=False)}" for row in rows)
+    lines = (f"{json.dumps(row.name)}: {json.dumps(_in_order(row.texts), ensure_ascii=False)}" for row in rows)
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _in_order(texts: RuleTexts) -> tuple[str, str, str, str, str]:
+    return texts.origin, texts.summary, texts.why, texts.fix, texts.fix_safety
 
 
 def main(arguments: list[str]) -> int:
     """Bring the tables up to date; with `--check` only say which are not."""
-    stale = {path: text for path, text in files().items() if _read(path) != text}
-    for path, text in stale.items():
-        if arguments == ["--check"]:
-            sys.stderr.write(f"{os.path.relpath(path)} is out of date\n")
-        else:
-            write_atomically(path, text.encode(), os.path.dirname(path))
-    return 1 if stale and arguments == ["--check"] else 0
-
-
-def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
+    return bring_up_to_date(files(), arguments)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import json
 import os
@@ -88,7 +89,7 @@ _NAMES = frozenset(agent.value for agent in AgentName)
 
 
 def checked_rules() -> list[Rule]:
-    """Every rule, by code."""
+    """Return every rule, by code."""
     return sorted((*rules(), *undocumented()), key=lambda rule: rule.code)
 
 
@@ -113,7 +114,7 @@ def sentence_problems(text: str, longest: int) -> list[str]:
     return problems
 
 
-def message_problems(message: str, longest: int = LONGEST_MESSAGE) -> list[str]:
+def message_problems(message: str) -> list[str]:
     """Return the problems of a message, or of the title of a fix."""
     plain = _IN_BACKTICKS.sub("x", _IN_QUOTES.sub("''", message))
     problems = _plain_problems(message, plain)
@@ -122,8 +123,8 @@ def message_problems(message: str, longest: int = LONGEST_MESSAGE) -> list[str]:
         problems.append(f"starts with {word[0]}, which is not a name")
     if message.endswith("."):
         problems.append("ends with a full stop")
-    if len(message) > longest:
-        problems.append(f"has {len(message)} characters, more than {longest}")
+    if len(message) > LONGEST_MESSAGE:
+        problems.append(f"has {len(message)} characters, more than {LONGEST_MESSAGE}")
     if _DOUBLE_QUOTED.search(_IN_QUOTES.sub("''", message)):
         problems.append("puts a value in double quotes; use single quotes")
     return problems
@@ -158,8 +159,9 @@ def text_problems(rule: Rule) -> list[str]:
 # --------------------------------------------------------------------------------------------------------- messages
 
 
+@functools.cache
 def example_messages(rule: Rule) -> list[tuple[str, str]]:
-    """The messages that the examples of a rule give, and the titles of their fixes (or nothing)."""
+    """Return the messages that the examples of a rule give, and the titles of their fixes (or nothing)."""
     messages: list[tuple[str, str]] = []
     written = broken_files(rule)
     for number, example in enumerate(rule.examples(), 1):
@@ -187,7 +189,7 @@ def _messages_of(rule: Rule, example: Example, files: dict[str, bytes], stem: st
         with contextlib.chdir(inner), contextlib.redirect_stdout(output):
             workrail_lint(
                 [
-                    *("check", "--no-cache", "--jobs", "1", "--output-format", "json", "--select", rule.code),
+                    *("check", "--no-cache", "--jobs", "1", "--format", "json", "--select", rule.code),
                     *(*config, *arguments(example), *asked),
                 ]
             )
@@ -217,14 +219,14 @@ _PARAGRAPH = re.compile(r"\n(?=\s*\n|\s*(?:[-*#|]|\d+\.) )")
 
 
 def user_texts(root: Path) -> list[Path]:
-    """The modules and guides that are checked."""
+    """Return the modules and guides that are checked."""
     modules = sorted(path for name in _TALKING for path in (root / name).rglob("*.py"))
     checked = [path for path in modules if not path.relative_to(root).as_posix().startswith(_NOT_CHECKED)]
     return [*checked, *sorted(path for pattern in _PAGES for path in root.glob(pattern))]
 
 
 def file_problems(path: Path) -> list[str]:
-    """The signals in a module or guide, one line each."""
+    """Return the signals in a module or guide, one line each."""
     texts = _strings(path) if path.suffix == ".py" else _paragraphs(path)
     return [
         f"{path.name}:{line} {problem}: {text}" for line, text in texts for problem in _signals(_without_code(text))
@@ -232,7 +234,7 @@ def file_problems(path: Path) -> list[str]:
 
 
 def _strings(path: Path) -> Iterator[tuple[int, str]]:
-    """The strings of a module with their lines: help, errors, notes. Docstrings are not for users."""
+    """Yield the strings of a module with their lines: help, errors, notes. Docstrings are not for users."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree))
     parts = [part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values]
@@ -249,7 +251,7 @@ def _strings(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _paragraphs(path: Path) -> Iterator[tuple[int, str]]:
-    """The paragraphs, list items and table rows of a guide with their lines, without code blocks."""
+    """Yield the paragraphs, list items and table rows of a guide with their lines, without code blocks."""
     prose = _BLOCK.sub(lambda block: "\n" * block[0].count("\n"), path.read_text(encoding="utf-8"))
     line = 1
     for text in _PARAGRAPH.split(prose):

@@ -62,12 +62,15 @@ def bad() -> dict[str, Any]:
     return samples.workflow(samples.loop(maxIterations=...))
 
 
-def test_three_hooks_are_offered() -> None:
-    assert [hook["id"] for hook in OFFERED] == ["workrail-lint", "workrail-lint-fix", "workrail-lock"]
+CHECKED = {"workrail-lint", "workrail-lint-fix"}
+
+
+def test_the_hooks_that_are_offered() -> None:
     entries = {hook["id"]: hook["entry"] for hook in OFFERED}
     assert entries == {
         "workrail-lint": "workrail-lint check --",
         "workrail-lint-fix": "workrail-lint check --fix --",
+        "workrail-format": "workrail-lint format --",
         "workrail-lock": "workrail-lint lock --check --",
     }
 
@@ -75,22 +78,22 @@ def test_three_hooks_are_offered() -> None:
 def test_the_manifest_is_one_for_pre_commit() -> None:
     from pre_commit.clientlib import load_manifest
 
-    assert len(load_manifest(str(ROOT / ".pre-commit-hooks.yaml"))) == 3
+    assert len(load_manifest(str(ROOT / ".pre-commit-hooks.yaml"))) == len(OFFERED)
 
 
 @pytest.mark.parametrize(
     ("path", "ids"),
     [
-        ("workflows/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
-        ("deep/down/workflows/x/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
-        (".workrail/workflows/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
-        ("routines/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
-        (".workrail/bindings.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
+        ("workflows/a.json", {*CHECKED, "workrail-format", "workrail-lock"}),
+        ("deep/down/workflows/x/a.json", {*CHECKED, "workrail-format", "workrail-lock"}),
+        (".workrail/workflows/a.json", {*CHECKED, "workrail-format", "workrail-lock"}),
+        ("routines/a.json", {*CHECKED, "workrail-format", "workrail-lock"}),
+        (".workrail/bindings.json", {*CHECKED, "workrail-lock"}),
         ("workrail.lock.json", {"workrail-lock"}),
         ("workrail-lint.toml", {"workrail-lock"}),
         ("pyproject.toml", {"workrail-lock"}),
         ("workflows/__goldens__/a.golden.json", {"workrail-lock"}),
-        *((path, {"workrail-lint", "workrail-lint-fix"}) for path in DOCUMENTS),
+        *((path, CHECKED) for path in DOCUMENTS),
         ("package.json", set()),
         (".agents-work/2026-03-01_add-login/notes.txt", set()),
         (".agents-work/2026-03-01_add-login/package.json", set()),
@@ -225,6 +228,16 @@ def test_the_fix_hook_fixes(hooks: Hooks, tmp_path: Path) -> None:
     done = hooks.run(project)
     assert done.returncode == 0, done.stdout
     assert path.read_text(encoding="utf-8").replace(" \n", "\n") == fine
+
+
+def test_the_format_hook_formats(hooks: Hooks, tmp_path: Path) -> None:
+    project = hooks.project(tmp_path / "project", "workrail-format")
+    path = save(project, "workflows/example.json", json.dumps(good()))
+    done = hooks.run(project)
+    assert done.returncode == 1
+    assert "files were modified by this hook" in done.stdout
+    assert path.read_text(encoding="utf-8") == json.dumps(good(), indent=2) + "\n"
+    assert hooks.run(project).returncode == 0
 
 
 def test_the_lock_hook_notices_a_changed_workflow(hooks: Hooks, tmp_path: Path) -> None:

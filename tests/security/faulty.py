@@ -10,7 +10,9 @@ import errno
 import json
 import os
 import re
+import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -50,6 +52,9 @@ class Disk:
             self.points.append((kind, path))
             self.reached.update(_lines_of_ours())
             is_here = len(self.points) - 1 == self.at
+            if is_here and self.fault == "SIGINT":
+                signal.raise_signal(signal.SIGINT)
+                return call(*arguments, **options)
             if is_here and self.fault == "short":
                 return call(arguments[0], _half(arguments[1]))
             if is_here or (self._is_full and kind in NEEDS_ROOM):
@@ -122,6 +127,8 @@ def main() -> int:
     program = import_module(plan["module"])
     if plan["breaks"]:
         break_promise(plan["breaks"])
+    tempfile.tempdir = None  # it was chosen for another environment
+    tempfile.gettempdir()  # which tries to write there
     disk.install()
     try:
         return int(program.main(plan["command"][1:]))

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from workrail_lint.base.processes import (
     Ending,
     Limits,
     environment,
+    open_in_browser,
     program,
     python,
     run,
@@ -26,7 +28,8 @@ from workrail_lint.base.processes import (
 
 pytestmark = pytest.mark.promise("Processes start in one place", "what a child process gets, and its limits")
 
-STARTERS = {"subprocess", "multiprocessing", "pty", "_posixsubprocess", "concurrent.futures.ProcessPoolExecutor"}
+STARTERS = {"subprocess", "multiprocessing", "pty", "webbrowser", "_posixsubprocess"}
+STARTERS |= {"concurrent.futures.ProcessPoolExecutor"}
 STARTING_CALLS = re.compile(r"\b(os\.(exec|spawn|posix_spawn|popen|system|startfile)\w*|create_subprocess_\w+)\(")
 DOORS = {"workrail_lint/base/pools.py", "workrail_lint/base/processes.py"}
 
@@ -71,6 +74,9 @@ def test_search_paths_lose_what_depends_on_the_current_folder(monkeypatch: pytes
     monkeypatch.setenv("PATH", path)
     monkeypatch.setenv("PYTHONPATH", path)
     assert (environment()["PATH"], environment()["PYTHONPATH"]) == (str(tmp_path), str(tmp_path))
+    monkeypatch.setenv("PATH", f".{os.pathsep}")
+    assert environment()["PATH"] == os.defpath  # an empty one would be the current folder
+    monkeypatch.setenv("PATH", path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "relative").mkdir()
     (tmp_path / "relative" / "tool").write_text("")
@@ -78,6 +84,24 @@ def test_search_paths_lose_what_depends_on_the_current_folder(monkeypatch: pytes
     assert program("tool") is None
     with pytest.raises(FileNotFoundError):
         run_attached(["tool"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one browser, and no search path leads to it")
+def test_a_browser_is_never_a_program_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("xdg-open", "xdg-settings", "firefox", "www-browser", "w3m"):
+        Path(name).write_text('#!/bin/sh\n: > "$0.ran"\n')
+        Path(name).chmod(0o755)
+    path = os.pathsep.join([".", "", str(tmp_path / "none")])
+    for name, value in {"PATH": path, "DISPLAY": ":0"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("BROWSER", raising=False)
+    # Which browsers there are is looked up once in a process.
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+    assert open_in_browser("https://docs.example/") is False
+    assert list(tmp_path.glob("*.ran")) == []
+    assert os.environ["PATH"] == path
 
 
 def test_what_can_not_be_started_is_said(tmp_path: Path) -> None:

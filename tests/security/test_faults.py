@@ -18,13 +18,16 @@ from pathlib import Path
 import pytest
 from effort import times
 from faulty import STAYS
-from writers import COMMANDS, Bench, Command, Point, Ran, writing_calls
+from writers import COMMANDS, Bench, Command, Point, Ran, clean_runs, run_clean, writing_calls
+
+from workrail_lint.cli import INTERRUPTED
 
 pytestmark = [
     pytest.mark.promise(
         "A failed write is said",
         "full disks, quotas, short writes and failing renames, at every write point of every command that writes",
     ),
+    pytest.mark.promise("Ctrl-C stops at once", "an interrupt at every write point of every command that writes"),
     pytest.mark.search,
     pytest.mark.skipif(sys.platform != "linux", reason="names of open files are in /proc"),
 ]
@@ -50,7 +53,14 @@ LEFTOVER = re.compile(r"\.tmp$|^\.workrail-[0-9a-f]+")
 
 
 def wrong(
-    clean: Ran, before: dict[str, bytes], ran: Ran, fault: str, point: Point, *, is_random: bool
+    clean: Ran,
+    before: dict[str, bytes],
+    between: dict[str, bytes],
+    ran: Ran,
+    fault: str,
+    point: Point,
+    *,
+    is_random: bool,
 ) -> Iterator[str]:
     """Yield what a command did wrong when a fault happened at a point."""
     if "Traceback" in ran.output or "internal error" in ran.output or "INTERNALERROR" in ran.output:
@@ -67,7 +77,8 @@ def wrong(
     else:
         yield f"reads as success (exit code {ran.code}): {ran.output[-300:]!r}"
     for name in sorted(changed) if point.kind != "unlink" else ():  # the next run removes what could not be removed
-        if LEFTOVER.search(os.path.basename(name)) or name.startswith("tmp/"):
+        is_temporary = name.startswith("tmp/") and not any(each.startswith("tmp/") for each in clean.files)
+        if is_temporary or LEFTOVER.search(os.path.basename(name)):
             yield f"left {name}"
     if is_random:
         for name, data in ran.files.items():
@@ -76,12 +87,40 @@ def wrong(
         return
     files = {name for name in changed if name.startswith("project/")}
     for name in sorted(files):
-        if ran.files.get(name) != clean.files.get(name):
+        if ran.files.get(name) not in (clean.files.get(name), between.get(name, b"")):
             yield f"{name} is neither the old nor the new file"
     undone = {name for name in {*before, *clean.files} if before.get(name) != clean.files.get(name)} - files
     for line in claims(clean) & claims(ran) if undone else ():
         if not files or any(re.search(rf"(^|[ /]){re.escape(os.path.basename(name))}", line) for name in undone):
             yield f"says {line!r}, without {sorted(undone)}"
+
+
+def wrong_when_interrupted(
+    clean: Ran,
+    before: dict[str, bytes],
+    between: dict[str, bytes],
+    ran: Ran,
+    point: Point,
+    *,
+    is_random: bool,
+    is_pytest: bool,
+) -> Iterator[str]:
+    """Yield what a command did wrong when it was interrupted. What pytest prints and returns then is its own affair."""
+    if not is_pytest and ("Traceback" in ran.output or "internal error" in ran.output):
+        yield f"no message: {ran.output[-300:]}"
+    if (ran.code == 0 if is_pytest else ran.code != INTERRUPTED) or "nterrupt" not in ran.output:
+        yield f"does not say that it was interrupted (exit code {ran.code}): {ran.output[-300:]}"
+    changed = {name for name in {*before, *ran.files} if ran.files.get(name) != before.get(name)}
+    if point.kind != "unlink":  # the next run removes what was about to be removed
+        yield from (f"left {name}" for name in sorted(changed) if LEFTOVER.search(os.path.basename(name)))
+    files = {name for name in changed if name.startswith("project/") and "/.pytest_cache/" not in name}
+    for name in sorted(files):
+        if is_random and name.endswith(".json"):
+            json.loads(ran.files.get(name, b"{}"))
+        elif not is_random and ran.files.get(name) not in (clean.files.get(name), between.get(name, b"")):
+            yield f"{name} is neither the old nor the new file"
+    if files and "before anything was written" in ran.output:
+        yield f"says that nothing was written, but {sorted(files)} were"
 
 
 def is_in_cache(point: Point) -> bool:
@@ -111,13 +150,16 @@ def chosen(points: list[Point], start: int, kinds_a_day: int) -> Iterator[tuple[
         yield *last[kind], FAULTS[kind][each % len(FAULTS[kind])]
 
 
+def interrupted(points: list[Point], start: int) -> Iterator[tuple[int, Point]]:
+    """Yield the points to interrupt a command at: all in the deep ring, every day one, another one in each command."""
+    numbers = range(len(points)) if times(0, deep=1) else [start % len(points)]
+    yield from ((number, points[number]) for number in numbers)
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.line)
 def test_a_disk_that_fails(command: Command, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     bench = Bench(tmp_path)
-    command.prepare(bench)
-    bench.keep()
-    before = bench.files()
-    clean = bench.run(command.words, breaks=command.breaks)
+    clean, before = run_clean(command, bench)
     assert "Traceback" not in clean.output
     kinds = Counter(point.kind for point in clean.points)
     assert kinds, clean.output
@@ -131,7 +173,18 @@ def test_a_disk_that_fails(command: Command, tmp_path: Path, record_property: Ca
         tried += 1
         place = f"{fault} at {number} ({point.kind} {point.path.removeprefix(str(tmp_path))})"
         problems += [
-            f"{place}: {each}" for each in wrong(clean, before, ran, fault, point, is_random=command.is_random)
+            f"{place}: {each}"
+            for each in wrong(clean, before, bench.between, ran, fault, point, is_random=command.is_random)
+        ]
+    for number, point in interrupted(clean.points, COMMANDS.index(command)):
+        bench.restore()
+        ran = bench.run(command.words, number, "SIGINT", breaks=command.breaks)
+        is_pytest = command.words[0] == "pytest"
+        found = wrong_when_interrupted(
+            clean, before, bench.between, ran, point, is_random=command.is_random, is_pytest=is_pytest
+        )
+        problems += [
+            f"SIGINT at {number} ({point.kind} {point.path.removeprefix(str(tmp_path))}): {each}" for each in found
         ]
     record_property("points", dict(kinds))
     record_property("faults", tried)
@@ -140,13 +193,8 @@ def test_a_disk_that_fails(command: Command, tmp_path: Path, record_property: Ca
 
 
 def test_every_place_that_writes_is_reached(tmp_path: Path) -> None:
-    """A new command, option or file that is written needs a line in the table; whoever forgets it is told here."""
-    reached: set[tuple[str, int]] = set()
-    for number, command in enumerate(COMMANDS):
-        bench = Bench(tmp_path / str(number))
-        command.prepare(bench)
-        bench.run(command.words, breaks=command.breaks)
-        reached |= bench.reached
+    """A new command, option or file that is written needs a line in the table; this test names what was forgotten."""
+    reached = {line for _, clean in clean_runs(COMMANDS, tmp_path) for line in clean.reached}
     calls = list(writing_calls())
     missing = [call for call in calls if not any((call.path, line) in reached for line in call.lines)]
     assert missing == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from forks import shared
 from writers import COMMANDS as WRITERS
-from writers import Bench, Command
+from writers import Bench, Command, clean_runs
 
 from pytest_workrail.cli import main as dynamic
 from pytest_workrail.engine.store.disk import DiskFiles
@@ -31,8 +31,8 @@ Program = Callable[[list[str]], int]
 # Inputs that are outputs too, and ways to spell a place. `linked` is a folder of the project that leads out of it.
 # Every other output of both programs and of pytest is in the table of `writers.py`.
 COMMANDS: list[tuple[Program, str]] = [
-    (main, "check --output-file linked/deep/out.json --output-format json"),
-    (main, "check --output-file ./b/../linked/out.json --output-format json"),
+    (main, "check --output linked/deep/out.json --format json"),
+    (main, "check --output ./b/../linked/out.json --format json"),
     (main, "check --fix --unsafe-fixes --no-cache linked/precious.json"),
     (main, "format linked/precious.json"),
     (main, "init --ci github ."),
@@ -125,14 +125,12 @@ def test_no_output_of_the_table_goes_through_a_linked_folder(command: Command, t
 
 def test_a_named_output_of_the_table_is_marked(tmp_path: Path) -> None:
     """Whoever adds a command that writes to a place that the user names marks it, so that a link is tried there too."""
-    unmarked = []
-    for number, command in enumerate(each for each in WRITERS if "@" not in each.line):
-        bench = Bench(tmp_path / str(number))
-        command.prepare(bench)
-        before = bench.files()
-        new = bench.run(command.words).files.keys() - before.keys()
-        names = {word.rpartition("=")[2] for word in command.words}
-        unmarked += [(command.line, name) for name in names if f"project/{name}" in new]
+    unmarked = [
+        (command.line, name)
+        for command, clean in clean_runs([each for each in WRITERS if "@" not in each.line], tmp_path)
+        for name in (word.rpartition("=")[2] for word in command.words)
+        if f"project/{name}" in clean.new
+    ]
     assert unmarked == []
 
 

@@ -129,7 +129,7 @@ def test_a_plugin_that_fails_is_named_and_the_run_goes_on(
     install("plug_good", HEAD + GOOD + HOOK.format(rules="Good"))
     install("plug_bad", HEAD + source)
     configure("plug_bad", "plug_good")
-    assert main(["check", "--output-format", "json", "."]) == 2
+    assert main(["check", "--format", "json", "."]) == 2
     shown = capsys.readouterr()
     assert "XX001" in codes(shown.out)
     assert "workrail-lint: plugin 'plug_bad'" in shown.err
@@ -177,7 +177,7 @@ def test_a_rule_that_reports_nonsense_is_named(
     said: str, format_: str, install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install("plug_bad", HEAD + GOOD + BAD.format(body=said) + HOOK.format(rules="Bad, Good"))
-    assert main(["check", "--output-format", format_, "."]) == 2
+    assert main(["check", "--format", format_, "."]) == 2
     shown = capsys.readouterr()
     assert "plugin 'plug_bad': rule XX002 xx-bad failed: TypeError: " in shown.err
     assert "XX001" in shown.out
@@ -202,7 +202,7 @@ def test_a_rule_whose_facts_are_nonsense_is_named(
     install("plug_good", HEAD + GOOD + HOOK.format(rules="Good"))
     install("plug_bad", HEAD + BAD.format(body="pass") + f"    {fact}\n" + HOOK.format(rules="Bad"))
     configure("plug_bad", "plug_good")
-    assert main(["check", "--output-format", "sarif", "."]) == 2
+    assert main(["check", "--format", "sarif", "."]) == 2
     shown = capsys.readouterr()
     assert f"plugin 'plug_bad': its rule Bad has no valid {fact.split()[0]}" in shown.err
     assert "XX001" in shown.out
@@ -231,7 +231,7 @@ def test_a_rule_of_a_plugin_describes_what_breaks_the_schema(
     source = HEAD + DESCRIBING.format(body=SAYS, default_on=True) + HOOK.format(rules="Limit")
     install("plug_limit", source)
     Path("a.json").write_text(json.dumps(workflow(step(), loop(maxIterations=...))))
-    assert main(["check", "--output-format", "concise", "."]) == 1
+    assert main(["check", "--format", "concise", "."]) == 1
     assert "error XX003 xx-limit: loop 'again': our loops run 5 times" in capsys.readouterr().out
     assert main(["check", "--fix", "--unsafe-fixes", "."]) == 0
     assert json.loads(Path("a.json").read_text())["steps"][1]["loop"]["maxIterations"] == 5
@@ -253,7 +253,7 @@ def test_a_violation_that_a_plugin_does_not_describe_is_reported_all_the_same(
     source = HEAD + DESCRIBING.format(body=body, default_on=default_on) + HOOK.format(rules="Limit")
     install("plug_limit", source)
     Path("a.json").write_text(json.dumps(workflow(step(), loop(maxIterations=...))))
-    assert main(["check", "--output-format", "json", "."]) == code
+    assert main(["check", "--format", "json", "."]) == code
     shown = capsys.readouterr()
     assert "LP002" in codes(shown.out)
     assert "XX003" not in codes(shown.out)
@@ -263,7 +263,7 @@ def test_a_violation_that_a_plugin_does_not_describe_is_reported_all_the_same(
 def test_what_a_plugin_prints_is_no_result(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
     said = "print('::error::' + chr(27) + '[2J')"
     install("plug_loud", f"{HEAD}{said}\n{GOOD}{BAD.format(body=said)}{HOOK.format(rules='Good, Bad')}")
-    assert main(["check", "--output-format", "json", "."]) == 1
+    assert main(["check", "--format", "json", "."]) == 1
     shown = capsys.readouterr()
     assert "XX001" in codes(shown.out)
     assert shown.err.count("\\u003a:error::\\u001b[2J\n") == 2
@@ -312,7 +312,7 @@ def test_an_entry_point_is_a_plugin(install: Install, tmp_path: Path, capsys: py
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-entry\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[workrail_lint.plugins]\nour-rules = plug_entry\n")
     configure("our-rules")
-    assert main(["check", "--output-format", "json", "."]) == 1
+    assert main(["check", "--format", "json", "."]) == 1
     assert "XX001" in codes(capsys.readouterr().out)
 
 
@@ -321,7 +321,7 @@ def test_rules_of_plugins_work_in_every_format(
     format_: str, install: Install, capsys: pytest.CaptureFixture[str]
 ) -> None:
     install("plug_good", HEAD + GOOD + HOOK.format(rules="Good"))
-    assert main(["check", "--output-format", format_, "."]) == 1
+    assert main(["check", "--format", format_, "."]) == 1
     shown = capsys.readouterr()
     assert "XX001" in shown.out
     assert "failed" not in shown.err

@@ -81,7 +81,7 @@ def _remove_deep(top: Path) -> None:
 
 
 def lines(source: str) -> set[int]:
-    return set(FileReading(source).lines)
+    return set(FileReading(source, {}, lambda _: False).lines)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_every_string_of_every_document_in_every_report(path: str, shown: Callab
     for at in list(places(document))[:60]:
         put(path, poisoned(document, at))
         for format_ in ("text", "concise", "json", "github"):
-            text = shown("check", "--no-cache", "--severity", "info", "--output-format", format_, path)
+            text = shown("check", "--no-cache", "--severity", "info", "--format", format_, path)
             assert acts(text, github=format_ == "github") == [], (at, format_)
 
 
@@ -74,9 +74,9 @@ def test_every_string_of_every_document_in_every_report(path: str, shown: Callab
 def test_all_strings_at_once_in_every_format(format_: str, shown: Callable[..., str]) -> None:
     for number, at in enumerate(places(WORKFLOW)):
         put(f"w{number}.json", poisoned(WORKFLOW, at))
-    text = shown("check", "--no-cache", "--severity", "info", "--output-format", format_, ".")
+    text = shown("check", "--no-cache", "--severity", "info", "--format", format_, ".")
     assert acts(text, github=format_ == "github") == []
-    shown("check", "--no-cache", "--severity", "info", "--output-format", format_, "--output-file", "out", ".")
+    shown("check", "--no-cache", "--severity", "info", "--format", format_, "--output", "out", ".")
     written = Path("out").read_text()
     assert acts(written, github=format_ == "github") == []
     if format_ == "junit":
@@ -109,7 +109,7 @@ COMPILING = [
     ["compile", "--explain", "--json", "{}"],
     ["diff", "sound.json", "{}"],
     ["diff", "{}", "sound.json"],
-    ["diff", "--output-format", "json", "sound.json", "{}"],
+    ["diff", "--format", "json", "sound.json", "{}"],
     ["format", "--check", "{}"],
     ["format", "--diff", "{}"],
     ["format", "{}"],
@@ -124,7 +124,8 @@ COMPILING = [
     ["docs", "{}", "--out", "pages", "--check"],
 ]
 # They are tried below or in `test_text_door_tools.py`, or read no file of a user.
-ELSEWHERE = {"canonical", "studio", "guide", "rule", "catalog", "schema", "engine", "init", "server", "completion"}
+ELSEWHERE = {"canonical", "studio", "guide", "rule", "explain", "catalog", "schema", "engine", "init", "server"}
+ELSEWHERE |= {"completion"}
 
 
 def test_every_command_is_tried() -> None:
@@ -187,7 +188,7 @@ def test_hostile_file_names(name: str, shown: Callable[..., str]) -> None:
             said = shown(*(part.format(path) for part in command))
             assert acts(said) == [], (command, path)
     for format_ in FORMATS:
-        said = shown("check", "--no-cache", "--output-format", format_, ".")
+        said = shown("check", "--no-cache", "--format", format_, ".")
         assert acts(said, github=format_ == "github") == [], format_
     for flag in ("--catalog", "--routines", "--bindings", "--config", "--baseline"):
         assert acts(shown("check", flag, f"./missing{name}", "sound.json")) == []

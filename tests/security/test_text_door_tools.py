@@ -157,8 +157,8 @@ def test_every_search(command: list[str], shown: Callable[..., str]) -> None:
     if "--json" in command:
         assert json.JSONDecoder().raw_decode(said)[0]["workflows"]
     for page in Path().glob("out.*"):
-        assert is_inert(page.read_text()) or page.suffix == ".json"
-        assert acts(page.read_text()) == []
+        # A page is for browsers; what it would do in a log is that of its file.
+        assert is_inert(page.read_text()) if page.suffix == ".html" else acts(page.read_text()) == []
 
 
 # ----------------------------------------------------------------------------------------------------------- sessions
@@ -233,7 +233,7 @@ def test_an_editor_gets_text_and_markdown_that_is_text(shown: Callable[..., str]
         document = opened(json.dumps(poisoned(WORKFLOW, at, HOSTILE + MARKDOWN), indent=1))
         for finding in document.checked.findings:
             assert finding.message.isprintable(), at
-        offered = actions.actions(document, 0, len(document.text))
+        offered = actions.actions(document, 0, len(document.text), lambda _: "")
         assert all(action.title.isprintable() for action in offered), at
         assert all(symbol.name.isprintable() for symbol in outline.symbols(document)), at
         for offset in range(0, len(document.text), 97):

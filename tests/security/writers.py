@@ -11,10 +11,12 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from forks import shared
 
 import pytest_workrail
@@ -68,6 +70,7 @@ class Bench:
         for name in ("home", "tmp"):
             (self._now / name).mkdir()
         self.home = self._now / "home"
+        self.between: dict[str, bytes] = {}  # files that a command writes and later takes back
         self.reached: set[tuple[str, int]] = set()  # lines of our modules on the way to a write, in all runs
 
     def write(self, name: str, content: Any) -> None:
@@ -103,6 +106,7 @@ class Bench:
             "TMPDIR": str(self._now / "tmp"),
             "PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio",
             "NO_COLOR": "1",
+            "BROWSER": "true",
         }
         code, output = shared().run(["python", str(FAULTY), str(self._plan)], self.project, environment)
         log = json.loads(self._log.read_text())
@@ -171,6 +175,18 @@ def with_reviewer(bench: Bench) -> None:
     """Somebody who leaves a change for later."""
     with_pending(bench)
     bench.stdin.write_text("s\n")
+
+
+def with_second_thoughts(bench: Bench) -> None:
+    """Somebody who accepts one of two changes and takes that back."""
+    with_pending(bench)
+    bench.write("a.json", workflow(step("first", "Another one."), step("second", "Do another thing, and say which.")))
+    assert bench.run(PYTEST).code == 1
+    bench.keep()
+    bench.stdin.write_text("a\nq\n")
+    bench.between = bench.run(["workrail-test", "golden", "review"]).files
+    bench.restore()
+    bench.stdin.write_text("a\nu\nq\n")
 
 
 def with_settled(bench: Bench) -> None:
@@ -275,6 +291,18 @@ def with_changed_title(bench: Bench) -> None:
     bench.write("a.json", {**PLAIN, "name": "Another name"})
 
 
+def with_revision(bench: Bench) -> None:
+    """A workflow that changed since it was committed."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    with_workflows(bench)
+    who = {f"GIT_{role}_{part}": "a@example.invalid" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(bench.home), "GIT_CONFIG_NOSYSTEM": "1", **who}
+    for words in (["init"], ["add", "."], ["commit", "--message=start"]):
+        subprocess.run(["git", *words], cwd=bench.project, env=environment, check=True, capture_output=True)
+    bench.write("a.json", {**PLAIN, "name": "Another name"})
+
+
 def with_page_of_gone_workflow(bench: Bench) -> None:
     with_workflows(bench)
     bench.run(["workrail-lint", "docs", "a.json", "--out", "pages"])
@@ -283,7 +311,7 @@ def with_page_of_gone_workflow(bench: Bench) -> None:
 
 COMMANDS = [
     Command("workrail-lint check --fix a.json b.json"),
-    Command("workrail-lint check --output-file @out.json --output-format json a.json"),
+    Command("workrail-lint check --output @out.json --format json a.json"),
     Command("workrail-lint check --write-baseline @base.json a.json b.json"),
     Command("workrail-lint check a.json", with_full_cache),
     Command("workrail-lint format a.json b.json"),
@@ -293,6 +321,8 @@ COMMANDS = [
     Command("workrail-lint docs a.json --out pages", with_page_of_gone_workflow),
     Command("workrail-lint graph a.json --output @out.svg"),
     Command("workrail-lint studio a.json --output @out.html"),
+    Command("workrail-lint studio a.json --format markdown --git HEAD --output @out.md", with_revision),
+    Command("workrail-lint rule LP002 --open"),
     Command("workrail-lint catalog export --output @out.json"),
     Command("workrail-lint init --ci github @new"),
     Command("workrail-test generate a.json --out @made"),
@@ -305,6 +335,7 @@ COMMANDS = [
     Command("workrail-test golden reject --all", with_pending),
     Command("workrail-test golden reject --all", with_gone),
     Command("workrail-test golden review", with_reviewer),
+    Command("workrail-test golden review", with_second_thoughts),
     Command("workrail-test golden migrate", with_old_golden),
     Command("workrail-test golden diff --html @out.html", with_pending),
     Command(f"workrail-test sessions record {OF_SESSION} --out @made", with_sessions),
@@ -334,6 +365,34 @@ COMMANDS = [
 ]
 
 
+class Clean(NamedTuple):
+    """What a command did on a good disk: lines of our modules on the way to a write, and the files that were new."""
+
+    reached: set[tuple[str, int]]
+    new: set[str]
+
+
+_CLEAN: dict[Command, Clean] = {}
+
+
+def run_clean(command: Command, bench: Bench) -> tuple[Ran, dict[str, bytes]]:
+    """Run a command on a good disk; return the run, and the files that were there before it."""
+    command.prepare(bench)
+    bench.keep()
+    before = bench.files()
+    ran = bench.run(command.words, breaks=command.breaks)
+    _CLEAN[command] = Clean(set(bench.reached), ran.files.keys() - before.keys())
+    return ran, before
+
+
+def clean_runs(commands: Sequence[Command], folder: Path) -> Iterator[tuple[Command, Clean]]:
+    """Yield what commands did on a good disk. Those that this worker has already run are not run again."""
+    for number, command in enumerate(commands):
+        if command not in _CLEAN:
+            run_clean(command, Bench(folder / str(number)))
+        yield command, _CLEAN[command]
+
+
 # ---------------------------------------------------------------------------------------------------- calls that write
 
 _DOORS = {"write_atomically", "write_in_place", "write_output", "remove_file", "make_data_folder"}
@@ -342,6 +401,8 @@ _NOT_FOR_USERS = (
     "workrail_lint/base/",  # the doors themselves, and the private folders of git
     "pytest_workrail/engine/store/",  # another door: sessions, see `tests/protocol/test_full_disk.py`
     "pytest_workrail/systems/",  # what simulated agents write in the temporary folder of a run
+    "pytest_workrail/cli/conform.py",  # a temporary workspace for the engine, see `tests/mcp/test_conform.py`
+    "pytest_workrail/live/",  # only requests of a page write, see `tests/live/test_live_doors.py`
 )
 
 

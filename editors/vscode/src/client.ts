@@ -1,8 +1,9 @@
 // The language client: which program, which documents, and what to say when the program is not there.
 
-import * as path from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, type LanguageClientOptions, type ServerOptions, Trace } from "vscode-languageclient/node";
+import { isOfWorkspace, programOf, resolved } from "./programs";
+import type { ServerState } from "./status";
 
 /** What the server may claim. It decides itself which of these files are its documents. */
 export const DOCUMENTS = [
@@ -26,8 +27,11 @@ export interface PreviewAnswer {
 export class Client {
   private running: LanguageClient | undefined;
 
+  constructor(private readonly onState: (state: ServerState) => void) {}
+
   async start(): Promise<void> {
     const settings = vscode.workspace.getConfiguration("workrail");
+    this.onState("stopped");
     if (!settings.get<boolean>("enable", true)) return;
     if (isOfWorkspace(programOf(settings)) && !vscode.workspace.isTrusted) {
       void vscode.window.showWarningMessage(
@@ -37,11 +41,14 @@ export class Client {
     }
     const client = new LanguageClient("workrail", "WorkRail Lint", serverOptions(settings), clientOptions());
     this.running = client;
+    this.onState("starting");
     try {
       await client.start();
       await client.setTrace(Trace.fromString(settings.get<string>("trace.server", "off")));
+      this.onState("running");
     } catch (problem) {
       this.running = undefined;
+      this.onState("stopped");
       void vscode.window.showErrorMessage(
         `WorkRail Lint: ${programOf(settings)} can't be started (${String(problem)}). Install it with pip install 'workrail-lint[lsp]', or set workrail.path.`,
       );
@@ -52,6 +59,7 @@ export class Client {
     const client = this.running;
     this.running = undefined;
     await client?.dispose();
+    this.onState("stopped");
   }
 
   async restart(): Promise<void> {
@@ -70,19 +78,9 @@ export class Client {
   }
 }
 
-function programOf(settings: vscode.WorkspaceConfiguration): string {
-  return settings.get<string>("path", "workrail-lint");
-}
-
-/** A bare name is looked up in PATH, an absolute path is the user's; a relative path leads into the workspace. */
-function isOfWorkspace(program: string): boolean {
-  return /[\\/]/u.test(program) && !path.isAbsolute(program);
-}
-
 function serverOptions(settings: vscode.WorkspaceConfiguration): ServerOptions {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
-  const program = programOf(settings);
-  const command = folder !== undefined && isOfWorkspace(program) ? path.resolve(folder, program) : program;
+  const command = resolved(programOf(settings));
   const args = ["server", ...settings.get<string[]>("arguments", [])];
   // Windows looks for a bare name in the working folder first, so an untrusted workspace is not one.
   const options = folder !== undefined && vscode.workspace.isTrusted ? { cwd: folder } : {};

@@ -1,16 +1,24 @@
-// The entry: starts the client, restarts it when its settings change, and owns the preview.
+// The entry: starts the client, restarts it when its settings change, and owns everything else.
 
 import * as vscode from "vscode";
 import { Client } from "./client";
 import { Preview } from "./preview";
+import { Status } from "./status";
+import { Tasks } from "./tasks";
+import { Scenarios } from "./tests";
 
 let client: Client | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
-  client = new Client();
+  const status = new Status();
+  client = new Client((state) => status.show(state));
   const preview = new Preview(() => client);
   context.subscriptions.push(
+    status,
     preview,
+    vscode.languages.onDidChangeDiagnostics(() => status.update()),
+    vscode.window.onDidChangeActiveTextEditor(() => status.update()),
+    vscode.tasks.registerTaskProvider("workrail", new Tasks()),
     vscode.commands.registerCommand("workrail.preview", () => preview.show(vscode.window.activeTextEditor)),
     vscode.commands.registerCommand("workrail.restart", () => client?.restart()),
     vscode.workspace.onDidChangeConfiguration((event) => {
@@ -20,6 +28,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.window.onDidChangeTextEditorSelection((event) => preview.follow(event.textEditor)),
     vscode.workspace.onDidChangeTextDocument((event) => preview.refresh(event.document)),
   );
+  // What runs programs of the workspace waits until the user trusts it.
+  if (vscode.workspace.isTrusted) context.subscriptions.push(new Scenarios());
+  else context.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => context.subscriptions.push(new Scenarios())));
   await client.start();
 }
 

@@ -24,6 +24,13 @@ fs.writeFileSync(file, broken);
 // The program as it would be on the path.
 const program = path.join(folder, "workrail-lint");
 fs.writeFileSync(program, `#!/bin/sh\nexec "${python}" -P -m workrail_lint "$@"\n`, { mode: 0o755 });
+fs.writeFileSync(path.join(folder, "pytest"), `#!/bin/sh\nexec "${python}" -P -m pytest "$@"\n`, { mode: 0o755 });
+const scenario = (name, steps) => {
+  const text = { workflow: "workflows/b.json", agent: { kind: "auto" }, expect: { status: "complete", steps }, golden: false };
+  fs.writeFileSync(path.join(folder, name), JSON.stringify(text, null, 2));
+  return path.join(folder, name);
+};
+fs.writeFileSync(path.join(folder, "workflows", "b.json"), JSON.stringify({ ...good, id: "demo.other" }, null, 2));
 
 const host = makeHost(folder, { "workrail.path": "./workrail-lint" });
 install(host);
@@ -73,6 +80,47 @@ test("the extension starts the server and shows what it finds", async (t) => {
     host.emitters.selection.fire({ textEditor: { document, selection: { active: new Position(line, 5) } } });
     const sent = await until(() => panel.sent[0], "a message to the page");
     assert.deepEqual(sent, { workflow: "demo.example", step: "second" });
+
+    // A step that is opened in the page is shown in the text; a page that is made anew keeps its place.
+    const editor = { document, revealed: undefined, revealRange: (range) => { editor.revealed = range; } };
+    host.vscode.window.visibleTextEditors = [editor];
+    host.symbols = [{ name: "first", range: "of the step", selectionRange: { start: new Position(7, 6) }, children: [] }];
+    panel.messages.fire({ place: "demo.example/first?layer=cost", step: "first" });
+    await until(() => editor.revealed === "of the step", "the step in the text");
+    await host.commands.get("workrail.preview")();
+    host.vscode.window.activeTextEditor = { document, selection: { active: new Position(7, 10) } };
+    await host.commands.get("workrail.preview")();
+    assert.match(panel.webview.html, /const start = "demo\.example\/first\?layer=cost";/u);
+  });
+
+  await t.test("the status item says that the server runs and counts findings", () => {
+    host.emitters.diagnostics.fire();
+    assert.match(host.status.text, /WorkRail/u);
+    assert.match(host.status.detail, /^\d+ errors, \d+ others$/u);
+  });
+
+  await t.test("tasks run the programs beside the server", () => {
+    const tasks = host.taskProviders.get("workrail").provideTasks();
+    const commands = tasks.map((each) => each.given[4].given.flat().join(" "));
+    assert.ok(commands.includes(`${program} check --format concise`), commands.join("; "));
+    assert.ok(commands.includes(`${path.join(folder, "pytest")}`), commands.join("; "));
+  });
+
+  await t.test("scenarios are tests", async () => {
+    fs.mkdirSync(path.join(folder, "below"));
+    host.files.push(scenario("right.scenario.json", ["first", "second"]), scenario("wrong.scenario.json", ["first", "first"]));
+    // It ends like the first one, and does not run.
+    host.files.push(path.join(folder, "below", "right.scenario.json"));
+    fs.writeFileSync(host.files.at(-1), "{");
+    const [controller] = host.controllers;
+    await controller.resolveHandler();
+    const token = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose() {} }) };
+    await controller.run({ include: undefined, exclude: [] }, token);
+    assert.equal(controller.ended.get("right.scenario.json").state, "passed");
+    assert.notEqual(controller.ended.get("below/right.scenario.json").state, "passed");
+    const wrong = controller.ended.get("wrong.scenario.json");
+    assert.equal(wrong.state, "failed");
+    assert.match(wrong.message.given[0], /step 2: expected first, found second/u);
   });
 });
 
@@ -95,4 +143,13 @@ test("a program inside an untrusted workspace is not started", async () => {
   assert.ok(!fs.existsSync(path.join(folder, "ran")));
   await extension.deactivate();
   fs.rmSync(folder, { recursive: true, force: true });
+});
+
+test("the package has the licence of every package that it bundles", () => {
+  const read = (name) => fs.readFileSync(path.join(__dirname, "..", name), "utf8");
+  const licences = read("dist/LICENCES.txt");
+  const locked = Object.entries(JSON.parse(read("package-lock.json")).packages).filter(([name, each]) => name && !each.dev);
+  const heads = locked.map(([name, each]) => `${name.split("node_modules/").at(-1)} ${each.version} (${each.license})`);
+  assert.deepEqual(licences.match(/(?<=^-{72}\n\n).*/gm), heads.sort());
+  assert.match(read(".vscodeignore"), /^!dist\/LICENCES\.txt$/m);
 });

@@ -66,7 +66,7 @@ function makeHost(folder, settings) {
     open: new EventEmitter(), change: new EventEmitter(), save: new EventEmitter(), close: new EventEmitter(),
     selection: new EventEmitter(), configuration: new EventEmitter(), diagnostics: new EventEmitter(),
   };
-  const host = { diagnostics: new Map(), errors: [], warnings: [], commands: new Map(), panels: [], providers: new Map(), documents: [], emitters };
+  const host = { status: {}, taskProviders: new Map(), controllers: [], files: [], diagnostics: new Map(), errors: [], warnings: [], commands: new Map(), panels: [], providers: new Map(), documents: [], emitters };
   const channel = () => quiet({ name: "out", append() {}, appendLine() {}, replace() {}, clear() {}, show() {}, hide() {}, dispose() {} });
   const classes = { Disposable, EventEmitter, Position, Range, Diagnostic, CancellationTokenSource, CodeActionKind, Uri };
   const namespaces = {
@@ -87,6 +87,8 @@ function makeHost(folder, settings) {
       }),
       getWorkspaceFolder: () => namespaces.workspace.workspaceFolders[0],
       createFileSystemWatcher: () => quiet({ dispose() {} }),
+      findFiles: async () => host.files.map((each) => Uri.file(each)),
+      asRelativePath: (uri) => uri.fsPath.slice(folder.length + 1),
     }),
     window: quiet({
       activeTextEditor: undefined,
@@ -97,19 +99,24 @@ function makeHost(folder, settings) {
       showErrorMessage: (text) => { host.errors.push(text); return Promise.resolve(undefined); },
       showWarningMessage: (text) => { host.warnings.push(text); return Promise.resolve(undefined); },
       createWebviewPanel: (_type, title) => {
-        const panel = { title, sent: [], webview: { html: "", postMessage: async (message) => panel.sent.push(message) }, onDidDispose: () => new Disposable(), dispose() {} };
+        const messages = new EventEmitter();
+        const panel = { title, sent: [], messages, webview: { html: "", onDidReceiveMessage: messages.event, postMessage: async (message) => panel.sent.push(message) }, onDidDispose: () => new Disposable(), dispose() {} };
         host.panels.push(panel);
         return panel;
       },
     }),
     languages: quiet({
       match: (selector, document) => (selector.some((each) => each.language === document.languageId) ? 10 : 0),
+      createLanguageStatusItem: () => host.status,
+      getDiagnostics: (uri) => host.diagnostics.get(uri.toString()) ?? [],
       createDiagnosticCollection: () => ({
         set: (uri, found) => { host.diagnostics.set(uri.toString(), found ?? []); emitters.diagnostics.fire(uri.toString()); },
         get: (uri) => host.diagnostics.get(uri.toString()), delete: (uri) => host.diagnostics.delete(uri.toString()), clear() {}, dispose() {},
       }),
     }),
-    commands: quiet({ registerCommand: (name, run) => { host.commands.set(name, run); return new Disposable(); } }),
+    commands: quiet({ registerCommand: (name, run) => { host.commands.set(name, run); return new Disposable(); }, executeCommand: async () => host.symbols }),
+    tasks: quiet({ registerTaskProvider: (kind, provider) => { host.taskProviders.set(kind, provider); return new Disposable(); } }),
+    tests: quiet({ createTestController: () => makeController(host) }),
     env: quiet({ appName: "stub", language: "en", uriScheme: "stub" }),
     extensions: quiet({ all: [], getExtension: () => undefined }),
     l10n: { t: (text) => text },
@@ -120,7 +127,11 @@ function makeHost(folder, settings) {
     }
   }
   const made = new Map();
-  host.vscode = new Proxy({ ...classes, ...namespaces, ViewColumn: { Beside: -2 }, version: "1.91.0" }, {
+  // The bundle copies these when it is loaded, so they must be there by name.
+  const named = ["DiagnosticSeverity", "LanguageStatusSeverity", "Location", "ProcessExecution", "Selection", "Task", "TaskGroup", "TaskScope",
+    "TestMessage", "TestRunProfileKind", "TextEditorRevealType"];
+  const copied = Object.fromEntries(named.map((name) => [name, standIn(name)]));
+  host.vscode = new Proxy({ ...copied, ...classes, ...namespaces, ViewColumn: { Beside: -2 }, version: "1.91.0" }, {
     get(target, name) {
       if (name in target || typeof name === "symbol") return target[name];
       if (!made.has(name)) made.set(name, standIn(String(name)));
@@ -129,6 +140,25 @@ function makeHost(folder, settings) {
     has: () => true,
   });
   return host;
+}
+
+/** A controller of tests that remembers its items, its profile, and how each item of a run ended. */
+function makeController(host) {
+  const items = new Map();
+  const controller = {
+    items: { add: (item) => items.set(item.id, item), delete: (id) => items.delete(id), forEach: (each) => items.forEach(each) },
+    createTestItem: (id, label, uri) => ({ id, label, uri }),
+    createRunProfile: (_label, _kind, run) => { controller.run = run; },
+    createTestRun: () => {
+      const ended = new Map();
+      const end = (state) => (item, message) => ended.set(item.label, { state, message });
+      controller.ended = ended;
+      return { started() {}, appendOutput() {}, end() {}, passed: end("passed"), failed: end("failed"), errored: end("errored"), skipped: end("skipped") };
+    },
+    dispose() {},
+  };
+  host.controllers.push(controller);
+  return controller;
 }
 
 /** A class that keeps nothing and whose static members are numbers: it serves as an enumeration too. */
