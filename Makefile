@@ -16,7 +16,7 @@ UV_COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generat
 SUPPORTED := 3.11 3.12 3.13 3.14 3.15
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-deep test-all lint types unit quick locks fuzz bench bench-quick schemas hashes vscode clean
+.PHONY: docs help setup demo test test-deep test-all lint types unit quick locks fuzz bench bench-quick schemas hashes vscode clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
@@ -75,8 +75,8 @@ test: lint ## lint, types and tests: everything that a change can break
 test-deep: $(STAMP) ## planted bugs, long searches, mutants, fuzzing, every Python (MINUTES=60; ARGS: only these tests)
 	@WORKERS=$(WORKERS) $(BIN)/python -m $(if $(ARGS),pytest -n $(WORKERS) -m 'deep or search or hypothesis' --hypothesis-profile=deep $(ARGS),tools.deep --minutes $(or $(MINUTES),60))
 
-test-all: ## the tests on every supported interpreter found here
-	@sh scripts/test-all.sh $(SUPPORTED)
+test-all: ## the tests on every supported interpreter found here (WITHOUT=version: but this one)
+	@WITHOUT=$(WITHOUT) sh scripts/test-all.sh $(SUPPORTED)
 
 fuzz: $(STAMP) ## look for inputs that break a reader (SECONDS=60 for all targets together)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
@@ -88,10 +88,8 @@ bench-quick: $(STAMP) ## the same with fewer rounds and smaller inputs, in under
 	$(BIN)/python -m benchmarks --quick
 
 schemas: $(STAMP) ## regenerate what is made from models, catalog sources and rules
-	$(BIN)/python -m tools.models.team.generate
-	$(BIN)/python -m tools.models.blocks.generate
+	$(BIN)/python -m tools.models.generate
 	$(BIN)/python -m tools.catalog.generate
-	$(BIN)/python -m tools.models.workrail.generate
 	$(BIN)/python -m pytest_workrail.locks.registry
 	$(BIN)/python -m tools.rule_tables
 	$(BIN)/python -m tools.rule_pages
@@ -99,14 +97,19 @@ schemas: $(STAMP) ## regenerate what is made from models, catalog sources and ru
 	$(BIN)/python -m tools.engine_defects
 	$(BIN)/python -m tools.agent_table
 
-hashes: ## pin what CI installs by hash, from constraints.txt (needs uv)
+docs: $(STAMP) ## build the site with its playground as build/docs (needs npm for the playground)
+	$(BIN)/python -m tools.site
+	@echo "look at it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs"
+
+hashes: ## pin what CI and the action install by hash, from constraints.txt (needs uv)
 	printf 'hatchling\neditables\n' | $(UV_COMPILE) --extra pytest --extra dev --output-file .ci/requirements.txt pyproject.toml -
+	printf 'hatchling\n' | $(UV_COMPILE) --extra pytest --output-file .ci/action.txt pyproject.toml -
 	$(UV_COMPILE) --no-deps --output-file .ci/neighbours.txt tests/golden/neighbours.txt
 
 vscode: $(STAMP) ## package the VS Code extension as editors/vscode/workrail-lint.vsix (needs npm)
 	cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error
 	mkdir -p editors/vscode/schemas && cp LICENSE editors/vscode/
-	for kind in workflow bindings team-status team-acceptance; do $(BIN)/workrail-lint schema $$kind > editors/vscode/schemas/$$kind.schema.json || exit 1; done
+	for kind in bindings team-status team-acceptance; do $(BIN)/workrail-lint schema $$kind > editors/vscode/schemas/$$kind.schema.json || exit 1; done
 	cd editors/vscode && npm run --silent check && npm run --silent build && npm run --silent package
 	cd editors/vscode && PYTHON="$(CURDIR)/$(BIN)/python" npm run --silent test
 

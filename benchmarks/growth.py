@@ -227,7 +227,7 @@ def files(folder: Path, size: int) -> Callable[[], object]:
     author = Author()
     for n in range(size):
         _write(project, f"file-{n}.json", author.workflow(f"demo.file-{n}", 2))
-    return _command(project, "check", "--isolated", "--no-cache", "--jobs", "1", "--output-format", "json", ".")
+    return _command(project, "check", "--isolated", "--no-cache", "--jobs", "1", "--format", "json", ".")
 
 
 def lock(folder: Path, size: int) -> Callable[[], object]:

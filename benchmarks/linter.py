@@ -132,7 +132,7 @@ def _many(folder: Path, count: int) -> Iterator[Figure]:
         size += len(text)
         (project / f"copy_{number:05}.json").write_text(text, encoding="utf-8")
     yield Figure(f"{count:,} workflows, mean size", size / count / 1000, "kB")
-    command = [sys.executable, "-c", _START, "check", "--isolated", "--output-format", "concise", "--output-file"]
+    command = [sys.executable, "-c", _START, "check", "--isolated", "--format", "concise", "--output"]
     command += [os.devnull, "--jobs"]
     peer_command = [str(_BIN / "check-jsonschema"), "--schemafile", schema_path("workflow")]
     names = sorted(path.name for path in project.iterdir())

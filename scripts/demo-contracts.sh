@@ -19,12 +19,12 @@ finds() { printf '$ %s\n' "$1"; sh -c "$1" && { echo "expected it to find someth
 say "Team: several agents with fixed roles work on one session, and every decision is a file that must fit the others."
 run 'workrail-lint check --no-cache team'
 run "sed -i.old 's/\"answer\": \"approved\"/\"answer\": null/' team/.agents-work/*/status.json && rm team/.agents-work/*/status.json.old"
-finds 'workrail-lint check --no-cache --output-format concise team'
+finds 'workrail-lint check --no-cache --format concise team'
 run 'pytest -q scenarios/team/gate-correction.scenario.json'
 
 say "Blocks: stateless steps in containers, some side by side in lanes, whose outputs are merged into one workspace."
 run 'workrail-lint check --no-cache blocks'
 output=$(find blocks/.output -name 'block-*.json' | sort | head -n 1)
 run "sed -i.old 's/\"filesModified\": \[/\"filesModified\": [\"..\/elsewhere.py\", /; s/, \]/]/' $output && rm $output.old"
-finds 'workrail-lint check --no-cache --output-format concise blocks'
+finds 'workrail-lint check --no-cache --format concise blocks'
 run 'pytest -q scenarios/blocks/first-to-finish-wins.scenario.json'

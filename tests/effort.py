@@ -4,8 +4,10 @@ it only makes sure that there is an end, with a limit that no slow machine comes
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -29,6 +31,24 @@ def patience() -> Iterator[None]:
     yield
     taken = time.process_time() - started
     assert taken < PATIENCE_SECONDS, f"{taken:.0f} s of processor time"
+
+
+def peak_memory(work: Callable[[], object]) -> int:
+    """Return the most bytes that work needs at once. Garbage is collected early: what ran before changes nothing.
+
+    What is there before is kept out of every round of the collector, which would look at all of it many times.
+    """
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(700, 10, 10)
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        gc.set_threshold(*before)
 
 
 def lines_run(work: Callable[[], object]) -> int:

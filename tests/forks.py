@@ -151,9 +151,14 @@ class Program:
 @functools.cache
 def shared() -> Forks:
     """Return the client of one server for all tests of a worker, started when the first test needs it."""
+    return started()
+
+
+def started(before: Sequence[str] = ()) -> Forks:
+    """Start a server, by a program that watches it if one is given, and return its client."""
     environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONIOENCODING": "utf-8"}
     server = subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        [*before, sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     )
     atexit.register(server.communicate)
     assert server.stdin is not None
@@ -222,6 +227,7 @@ class _Imports:
 
 
 def _serve() -> None:
+    gc.set_threshold(50_000, 20, 50)  # as in conftest.py
     with tempfile.TemporaryDirectory() as folder:
         quiet = os.dup(1)
         os.dup2(2, 1)
@@ -230,7 +236,6 @@ def _serve() -> None:
         os.dup2(quiet, 1)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)  # as in conftest.py
     _answer(sys.stdin, sys.stdout)
 
 

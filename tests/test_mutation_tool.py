@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tools import mutation
-from tools.mutation import Mutant, RecordedTest, mutants, mutated
+from tools import mutation, mutation_judge
+from tools.mutation import Mutant, mutants, mutated
+from tools.mutation_judge import RecordedTest, Verdict, groups, judged
 from tools.mutation_sample import CORES, drawn
 
 
@@ -85,10 +87,60 @@ def test_tests_that_call_the_function_come_first_and_those_that_start_processes_
     )
     uses = RecordedTest("uses a constant", 1, frozenset({("b.py", 3)}), False)
     tests = [calls, starts, other, uses]
-    assert mutation._near("a.py", Mutant(4, "", 3, 0), tests) == [[calls], [starts]]
-    assert mutation._near("a.py", Mutant(1, "", 0, 0), tests) == [[calls, other], [starts, uses]]
-    assert mutation._near("c.py", Mutant(1, "", 0, 0), tests) == [[], tests]
-    assert mutation._near("c.py", Mutant(4, "", 3, 0), tests) == [[], [starts]]
+    assert groups("a.py", Mutant(4, "", 3, 0), tests) == [[calls], [starts, other]]
+    assert groups("a.py", Mutant(1, "", 0, 0), tests) == [[calls, other], [starts, uses]]
+    assert groups("c.py", Mutant(1, "", 0, 0), tests) == [[], tests]
+    assert groups("c.py", Mutant(4, "", 3, 0), tests) == [[], [starts]]
+
+
+SOURCE = """
+limit = 1
+def plain(a=2):
+    return a + 10
+class Kind:
+    size = 3
+    def method(self):
+        return [each + 20 for each in (self.size,)]
+def outer(b):
+    def inner():
+        return b + 30
+    return inner
+made = outer(4)
+table = [each for each in (1, 2) if each]
+"""
+
+
+def test_a_loaded_function_gets_its_new_code_and_a_constant_needs_an_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "changed.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    monkeypatch.setattr(mutation_judge, "ROOT", tmp_path)
+    monkeypatch.setattr(mutation_judge, "_serve", lambda *_: None)
+
+    def names_of(source: str) -> dict[str, Any]:
+        names: dict[str, Any] = {}
+        exec(compile(source, str(path), "exec"), names)
+        return names
+
+    def values(names: dict[str, Any]) -> list[Any]:
+        inner = names["outer"](4)
+        return [names["plain"](), names["Kind"]().method(), inner and inner(), names["made"] and names["made"]()]
+
+    in_place, imported = 0, []
+    for mutant in mutants(SOURCE):
+        names = names_of(SOURCE)
+        functions = [names["plain"], names["Kind"].method, names["outer"], names["made"]]
+        codes = mutation_judge._new_codes("changed.py", mutant)
+        mutation_judge._change("changed.py", mutant, functions, codes, tmp_path)
+        if mutant.line == 12:
+            continue  # what it returns is called before the first test: `made` is from before the change
+        if codes and mutation_judge._fit(functions, codes):
+            assert values(names) == values(names_of(mutated(SOURCE, mutant))) != values(names_of(SOURCE)), mutant
+            in_place += 1
+        else:
+            imported.append(mutant.line)
+    assert (in_place, imported) == (11, [2, 2, 3, 3, 6, 6, 11, 13, 13, *[14] * 5])
 
 
 def test_a_process_that_is_started_has_the_mutant(tmp_path: Path) -> None:
@@ -125,6 +177,29 @@ def test_pytest_that_is_started_has_the_mutant_and_works(tmp_path: Path) -> None
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_what_a_test_is_the_first_to_import_is_the_mutant(tmp_path: Path) -> None:
+    """Also where pytest rewrites the assertions of the module, as it does for those of a plugin."""
+    (tmp_path / "changed.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "mutant.py").write_text("x = 2\n", encoding="utf-8")
+    site = mutation.ROOT / "tools" / "mutant" / "sitecustomize.py"
+    (tmp_path / "test_changed.py").write_text(
+        f"""
+import os, runpy, pytest
+pytest.register_assert_rewrite("changed")
+
+def test_x():
+    os.environ.update(MUTANT_MODULE="changed", MUTANT_FILE="changed.py", MUTANT_SOURCE="mutant.py")
+    runpy.run_path({str(site)!r})
+    import changed
+    assert changed.x == 2
+""",
+        encoding="utf-8",
+    )
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_changed.py"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_same_seed_draws_the_same_and_equally_many_of_every_room() -> None:
     rooms = [room for room in CORES if room.endswith(("mcp", "lint/rules"))]
     found = drawn(5, "one", rooms)
@@ -137,5 +212,16 @@ def test_the_same_seed_draws_the_same_and_equally_many_of_every_room() -> None:
 def test_tests_that_cannot_be_collected_are_no_judgement(tmp_path: Path) -> None:
     broken = tmp_path / "test_broken.py"
     broken.write_text("import no_such_module\n", encoding="utf-8")
+    module = "workrail_lint/base/version.py"
     with pytest.raises(SystemExit, match=r"pytest can't run .*test_broken\.py"):
-        mutation.recorded([str(broken)])
+        judged({module: []}, {module: [str(broken)]})
+
+
+@pytest.mark.deep
+def test_a_mutant_is_judged_in_place_or_imported_anew() -> None:
+    module, near = "workrail_lint/base/wording.py", ["tests/test_suggest.py"]
+    source = (mutation.ROOT / module).read_text(encoding="utf-8")
+    every = mutants(source)
+    chosen = [every[0], *[mutant for mutant in every if mutant.change.startswith("return: return f")][:1]]
+    found = judged({module: chosen}, {module: near})
+    assert found == [Verdict(module, mutant, verdict.killer) for mutant, verdict in zip(chosen, found, strict=True)]

@@ -1,4 +1,4 @@
-"""Tables as one test: every wrong row is named, fixtures are shared, and an empty table is an error."""
+"""What tests share: tables as one test that names every wrong row, and property tests that any machine can run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tables import for_each
 
 
@@ -40,3 +41,10 @@ def test_a_test_asks_for_its_fixtures_only() -> None:
 def test_a_table_that_is_too_small_is_an_error() -> None:
     with pytest.raises(ValueError, match="the table of rule has 0 rows; at least 1 are expected"):
         for_each("rule", [])
+
+
+@pytest.mark.parametrize("name", ["few", "deep"])
+def test_a_busy_machine_fails_no_property_test(name: str) -> None:
+    profile = settings.get_profile(name)
+    assert profile.deadline is None
+    assert HealthCheck.too_slow in profile.suppress_health_check

@@ -22,11 +22,12 @@ from workrail_lint.studio.inputs import Inputs, read_data, read_runs
 from workrail_lint.studio.page import page
 from workrail_lint.studio.project import project_data
 from workrail_lint.studio.workflow import Source
+from workrail_lint.systems.drawing.svg import drawing_data, render
 from workrail_lint.systems.schemas import schema_walk
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import read_for_compiling
-from workrail_lint.systems.workrail.graph.forms import drawing_data, render
+from workrail_lint.systems.workrail.graph.tree import structure
 from workrail_lint.systems.workrail.settings import Settings
 
 _TEXT = json.dumps(SAMPLE).encode()
@@ -212,8 +213,8 @@ def _drawing(data: bytes) -> None:
     made = compile_workflow(data)
     if made.is_ok:
         for form in ("mermaid", "dot", "svg"):
-            render(made.value.program, form)
-        json.dumps(drawing_data(made.value.program))
+            render(structure(made.value.program), form, made.value.program.name)
+        json.dumps(drawing_data(structure(made.value.program)))
 
 
 _WORKFLOWS = (_TEXT, *smallest("workflows/*.json"))

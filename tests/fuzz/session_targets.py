@@ -16,7 +16,7 @@ from pytest_workrail.sessions.recorded_session import replay_session
 from pytest_workrail.sessions.recording import scenario_of
 from pytest_workrail.sessions.replay import recorded_runs
 from pytest_workrail.sessions.session_log import Snapshots, read_log, summarise
-from pytest_workrail.sessions.stats import count_sessions, stats_page, story_page
+from pytest_workrail.sessions.stats import count_sessions
 from pytest_workrail.sessions.story import stories, story_json
 from pytest_workrail.sessions.story_text import story_lines, story_mermaid
 from pytest_workrail.sessions.versions import Version, bundle_folder
@@ -81,10 +81,8 @@ def _read_everything(folder: DataFolder, session_id: str) -> None:
         list(story_lines(story, full=True))
         story_mermaid(story)
         json.dumps(story_json(story))
-    story_page(session_id, [list(story_lines(story, full=True)) for story in found])
     statistics = count_sessions(folder, [session_id])
     statistics.to_json()
-    stats_page(statistics)
     replay_session(folder, session_id, _VERSIONS)
     runs = recorded_runs(folder, session_id)
     for run in runs.value if isinstance(runs, Ok) else ():

@@ -42,7 +42,7 @@ def test_what_was_found_is_mended(path: Path) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed here")
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed: pip install atheris")
 def test_the_fuzzer_runs() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--blind", "--seconds", "1", "lockfile"]
     ran = subprocess.run(command, cwd=FOUND.parents[2], capture_output=True, text=True, check=False)

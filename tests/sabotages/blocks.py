@@ -144,7 +144,7 @@ def lanes_have_one_number(original):
 @breaks("block-fan-in-waits", at=f"{BLOCKS}.lanes:_Race._finish")
 def the_merge_begins_with_the_first_lane(original):
     """The merge begins as soon as one lane is done."""
-    from workrail_lint.systems.blocks.run_vocabulary import EventType
+    from workrail_lint.systems.blocks.vocabulary import EventType
 
     def settle(self, lane, verdict, **others):
         original(self, lane, verdict, **others)

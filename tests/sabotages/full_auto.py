@@ -50,7 +50,7 @@ def only_notes_are_remembered(original):
     return lambda loader, position, profile: []
 
 
-@breaks("inspect-is-manifest", at="pytest_workrail.engine.protocol.library:manifest")
+@breaks("inspect-is-manifest", at="pytest_workrail.engine.protocol.overview:manifest")
 def the_manifest_forgets_its_steps(original):
     """A manifest lists no steps."""
     return lambda program: {**original(program), "steps": []}
