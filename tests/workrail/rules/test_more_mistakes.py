@@ -174,6 +174,12 @@ CONTRACTS = [
         rating("Rate `effort` as low, fair or high."),
         rating("Rate `effort` as low or high, or say why it is too early."),
     ),
+    (
+        "CT015",
+        rating("Rate `effort` (low or high) and `style` (low or high)."),
+        rating("Rate `effort` (low or high). Name the `style` (plain or rich)."),
+    ),
+    ("CT015", rating("Rate `effort` (tiny or high)."), rating("Rate `effort` (low or high).")),
     ("CT015", guiding("Bring `style` to high."), guiding("Bring `effort` to high, and leave `style` as it is.")),
     (
         "CT015",
@@ -441,6 +447,17 @@ def test_a_variable_that_was_renamed_in_one_of_two_places() -> None:
 
     assert severities("Set `guestMood` to merry or sober.") == [Severity.WARNING]
     assert severities("Look at the guests.") == [Severity.INFO]
+
+
+def test_a_token_where_a_name_belongs() -> None:
+    asks = "Set `guests` to the list of guests."
+
+    def inviting(items: str) -> Document:
+        return workflow(step("list", asks), loop(step("invite"), type="forEach", count=..., items=items))
+
+    for token in ("{{guests}}", "${guests}", "{guests}", "context.guests", "$.guests"):
+        compare("CD010", inviting(token), inviting("guests"))
+        compare("CD010", conditional(asks, {"var": token, "contains": "Eve"}), conditional(asks, {"var": "guests"}))
 
 
 def test_a_blank_prompt() -> None:

@@ -454,6 +454,8 @@ _WORD_RATED = Pattern(
     r"(?=\s*(?:--|—|,|:|;|-\s))"
 )
 _QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
+# "Rate `style` (low or high)".
+_BEFORE_LEVELS = Pattern(r"`([a-z][\w-]{1,63})` \(")
 # "Raise `coverage` to high": a single word in backticks beside a level.
 _MARKED_RATED = Pattern(r"`([a-z]{2,})`\s*(?:is|to|as|at|=|:|of)?\s*[`'\"]?([a-z]+)\b")
 # "each rated weak, good or strong", "with one of the levels `low` or `high`".
@@ -528,7 +530,8 @@ class AssessmentDimensionUnknown(WorkflowRule):
         owner = listed([quoted(item.id) for item in owned], "or")
         others = {*levels, *workflow.analysis.by_name}
         for text, pointer in prompts:
-            if other := AssessmentDimensionUnknown._listed_beside(text, known, others):
+            other = AssessmentDimensionUnknown._listed_beside(text, known, others)
+            if other := other or AssessmentDimensionUnknown._given_levels(text, {*known, *others}, levels):
                 report(
                     pointer,
                     f"{label(step)}: {owner} has no dimension {quoted(other)}; it has {name_list(sorted(dimensions))}",
@@ -572,6 +575,14 @@ class AssessmentDimensionUnknown(WorkflowRule):
                 )
 
     @staticmethod
+    def _given_levels(text: str, known: set[str], levels: set[str]) -> str | None:
+        """Return a name that is followed by a list of the levels as dimensions are, and that is none."""
+        for match in _BEFORE_LEVELS.finditer(text):
+            if match[1] not in known and len(set(read_list(text, match.end())) & levels) > 1:
+                return match[1]
+        return None
+
+    @staticmethod
     def _listed_beside(text: str, known: set[str], others: set[str]) -> str | None:
         """Return a name that a sentence lists with known dimensions to be rated, and that is none."""
         if text.count("`") < _MARKS_OF_LIST:
@@ -609,7 +620,8 @@ class AssessmentDimensionUnknown(WorkflowRule):
             for match in re.finditer(rf"`{re.escape(name)}`(?: as| is|:| =)? \(?", text) if f"`{name}`" in text else ():
                 values = [value.lower() for value in read_list(text, match.end())]
                 wrong = [value for value in values if value not in levels]
-                if len(values) > 1 and not _LEVEL_WORDS.isdisjoint(wrong):
+                # Beside a level, or like one: anything else is what the dimension is about.
+                if len(values) > 1 and wrong and (len(wrong) < len(values) or not _LEVEL_WORDS.isdisjoint(wrong)):
                     return wrong
         return []
 

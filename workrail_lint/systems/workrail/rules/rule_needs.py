@@ -262,13 +262,16 @@ def condition_facts(workflow: WorkflowContext) -> ConditionFacts:
     return facts
 
 
+_WITHIN_NAMES = str.maketrans("", "", "_-")
+
+
 def _is_plain(condition: Condition) -> bool:
     """Return whether the form is surely right: never true for a wrong form, and true for nearly every right one."""
     members = condition.raw
     if "var" not in members:
         return len(members) == 1 and bool(condition.and_ or condition.or_ or condition.not_)
     name = condition.var
-    if not name or not name.isascii() or "." in name or name != name.strip() or len(members) > 2:
+    if not name or not name.isascii() or not name.translate(_WITHIN_NAMES).isalnum() or len(members) > 2:
         return False
     if "in" in members:
         return bool(condition.in_) and not any(map(is_structure, condition.in_))
