@@ -16,9 +16,7 @@ from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 
 def main(arguments: list[str]) -> int:
     """Run every workflow and report how the runs ended."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     searched = searched_workflows(args)
     if not searched.workflows:
         return searched.nothing_found()

@@ -62,9 +62,7 @@ _SHOWN = ("code", "name", "severity", "message", "pointer", "step", "range", "fi
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.watch:
         return watch(args.paths, lambda: build(args), lambda: deciding_files(args))
     return build(args)

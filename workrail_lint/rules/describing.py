@@ -10,6 +10,7 @@ from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.schema.messages import Message
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.ruleset import Collector
 from workrail_lint.rules.table import RuleInfo
 
 R = TypeVar("R", bound=Rule)
@@ -66,6 +67,21 @@ class Describers(Generic[R]):
                 if description is not None:
                     return rule, description
         return None
+
+    def report(self, violations: Iterable[Violation], place: Any, collector: Collector) -> None:
+        """Report each violation under the rule that speaks about it, if there is one and it has something to say."""
+        for violation in violations:
+            rule, description = self.describe(violation, place) or (None, REPORTED_ELSEWHERE)
+            if rule is not None and description.message:
+                pointer = violation.pointer if description.pointer is None else description.pointer
+                collector.add(
+                    rule,
+                    pointer,
+                    description.message,
+                    fix=description.fix,
+                    on_name=description.on_name,
+                    severity=description.severity,
+                )
 
 
 def _keys(violation: Violation) -> Iterator[tuple[str, ...]]:

@@ -59,11 +59,10 @@ def read_document(kind: TeamKind, data: bytes | str) -> Any:
     return read_json(data)
 
 
-def finding(name: str, message: str, pointer: str = "", profile: Profile = Profile.STRICT) -> Finding:
+def finding(name: str, message: str) -> Finding:
     """Return a finding of a rule that the readers detect."""
     rule = RULES.by_name[name]
-    level = lowered(rule, rule.severity, profile)
-    return Finding(rule.code, rule.name, level, message, pointer, phase=Phase.READ)
+    return Finding(rule.code, rule.name, rule.severity, message, phase=Phase.READ)
 
 
 def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:

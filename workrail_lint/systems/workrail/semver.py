@@ -222,8 +222,8 @@ def _capabilities(before: Any, after: Any) -> _Verdicts:
     return ((Part.MINOR, "capability-changed", "the host may offer less, or more than before is used"),)
 
 
-def _by_id(items: Any, key: str = "id") -> dict[str, Any]:
-    return {str(item.get(key)): item for item in items or () if isinstance(item, dict)}
+def _by_id(items: Any) -> dict[str, Any]:
+    return {str(item.get("id")): item for item in items or () if isinstance(item, dict)}
 
 
 def _assessments(before: Any, after: Any) -> _Verdicts:

@@ -7,6 +7,7 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from workrail_lint.base.result import Record
 from workrail_lint.base.suggest import did_you_mean, nearest_id
@@ -56,7 +57,7 @@ class Mention(Record):
 class Entry(Record):
     """The facts about a workflow that other files need."""
 
-    __slots__ = ("delegations", "id", "mentions", "name", "path", "source_kind")
+    __slots__ = ("delegations", "id", "mentions", "name", "path", "slots", "source_kind")
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class Entry(Record):
         delegations: tuple[Delegation, ...] = (),
         mentions: tuple[Mention, ...] = (),
         name: str = "",
+        slots: tuple[str, ...] = (),
     ) -> None:
         self.path = path
         self.id = id
@@ -73,6 +75,20 @@ class Entry(Record):
         self.delegations = delegations
         self.mentions = mentions
         self.name = name
+        self.slots = slots  # that bindings can fill
+
+    @classmethod
+    def from_record(cls, path: str, record: list[Any]) -> Entry:
+        """Return the entry of a workflow from what `as_record` made of it."""
+        ident, kind, delegations, slots, mentions, name = record
+        known = (Delegation(pointer, target, tuple(gives)) for pointer, target, gives in delegations)
+        return cls(path, ident, kind, tuple(known), tuple(Mention(*each) for each in mentions), name, tuple(slots))
+
+    def as_record(self) -> list[Any]:
+        """Return the entry as plain JSON, without its path."""
+        delegations = [[each.pointer, each.target, each.gives] for each in self.delegations]
+        mentions = [[each.pointer, each.target, each.is_name] for each in self.mentions]
+        return [self.id, self.source_kind, delegations, self.slots, mentions, self.name]
 
     @property
     def root(self) -> str:

@@ -13,7 +13,7 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.locate import nearest_span
-from workrail_lint.rules.ruleset import Collector, RuleSet
+from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.team.agent_files import AgentFile, SampleOutput
 from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
@@ -98,7 +98,8 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
         for check, report in rules.calls(hook):
             check(*views, report)
 
-    _describe_violations(rules.collector, document)
+    # Other rules find the violations that no rule describes in the values themselves.
+    _describers().report(document.reported, document, rules.collector)
     each("check_any", document)
     for hook, strings in (("check_string", strings_of_document(document)), ("check_path", paths_of(document))):
         calls = rules.calls(hook)
@@ -135,22 +136,6 @@ def _describers() -> Describers[TeamRule]:
     return Describers((info for info in RULES.infos if info.describes), RULES.rule)
 
 
-def _describe_violations(collector: Collector, document: Document, without: tuple[str, ...] = ()) -> None:
-    """Report the violations of the schema that a rule describes; other rules find the rest in the values themselves."""
-    for violation in document.reported:
-        described = None if violation.shape in without else _describers().describe(violation, document)
-        if described is not None:
-            rule, description = described
-            collector.add(
-                rule,
-                violation.pointer if description.pointer is None else description.pointer,
-                description.message,
-                fix=description.fix,
-                on_name=description.on_name,
-                severity=description.severity,
-            )
-
-
 def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]:
     """Return what is wrong with the outputs that instructions show.
 
@@ -160,7 +145,8 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
     for sample in file.outputs:
         _begin(rules, file.options, sample.document.source)
         output = SampleOutput(file, sample)
-        _describe_violations(rules.collector, output, _SHAPES_OF_FILES)
+        reported = [violation for violation in output.reported if violation.shape not in _SHAPES_OF_FILES]
+        _describers().report(reported, output, rules.collector)
         for check, report in rules.calls("check_output"):
             if report.rule.code not in _SAID_OF_FILES:
                 check(output, report)
