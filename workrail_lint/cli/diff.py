@@ -73,7 +73,7 @@ def parser() -> Parser:
         metavar="PATH",
         help="two workflows or IRs, OLD and NEW; with --git, files and folders (default: .)",
     )
-    result.add_argument("--git", metavar="REV", help="compare with this git revision")
+    result.add_argument("--git", "--base", metavar="REV", help="compare with this git revision")
     add_text_or_json(result, "changes")
     add_inputs(result)
     return result
