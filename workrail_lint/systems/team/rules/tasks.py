@@ -197,13 +197,13 @@ class AcceptanceCheckForm(TeamRule):
         entry, at = violation.value, violation.pointer
         if violation.expected == ("array",):
             return None
-        if is_mapped_check(entry) and document.kind is TeamKind.TASKS:
+        if is_mapped_check(entry) and isinstance(document, Backlog):
             ((name, value),) = entry.items()
             text = json_text(f"{name}: {value}")
             fix = edits.replace_item("quote the entry", document.reader, at, text) if is_text(value) else None
             return Description(f"YAML parses this as a mapping with the key '{name}'; quote the whole entry", fix)
         fix = None
-        if is_bare_command(entry) and document.kind is TeamKind.TASKS:
+        if is_bare_command(entry) and isinstance(document, Backlog):
             fix = edits.respell("add the prefix cmd:", document.reader, at, f"cmd: {entry}", unsafe=True)
         elif is_bare_command(entry):
             fix = unsafe("add the prefix cmd:", Replace(at, f"cmd: {entry}"))

@@ -16,7 +16,7 @@ from workrail_lint.rules.locate import nearest_span
 from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.team.agent_files import AgentFile, SampleOutput
-from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
+from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.base import (
@@ -27,6 +27,7 @@ from workrail_lint.systems.team.rules.base import (
     Document,
     ExchangeDocument,
     HistoryDocument,
+    MarkdownFile,
     StatusDocument,
     TeamRule,
 )
@@ -126,7 +127,7 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
         case AgentFile():
             each("check_agent_file", document)
             return [*rules.collector.finish(), *_sample_findings(rules, document)]
-        case _ if document.kind in MARKDOWN:
+        case MarkdownFile():
             each("check_markdown", document, Sections(document.reader, document.options.aliases))
     return rules.collector.finish()
 
@@ -183,9 +184,7 @@ def _begin(rules: RuleSet[TeamRule], options: TeamOptions, source: SourceText | 
 
 
 def strings_of_document(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield every string value with its pointer, without recursion; Markdown has none."""
-    if document.kind in MARKDOWN:
-        return
+    """Yield every string value with its pointer, without recursion."""
     stack: list[tuple[object, str]] = [(document.reader.value, "")]
     while stack:
         value, pointer = stack.pop()
