@@ -115,7 +115,7 @@ def add_shown(result: Parser) -> None:
     )
     result.add_argument("--cost", metavar="FILE", help="show what a run costs, from workrail-test generate --json")
     result.add_argument("--locks", metavar="FILE", help="show locks, from pytest --workrail-lock-report")
-    result.add_argument("--git", metavar="REV", help="show what changed since this git revision")
+    result.add_argument("--git", "--base", metavar="REV", help="show what changed since this git revision")
     result.add_argument("--title", metavar="TEXT", help="name of the project (default: its folder)")
     add_inputs(result)
 

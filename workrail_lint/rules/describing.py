@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
+from workrail_lint.base.result import Record
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.schema.messages import Message
 from workrail_lint.findings import Fix, Severity
@@ -16,15 +17,26 @@ R = TypeVar("R", bound=Rule)
 ANY = "*"
 
 
-class Description(NamedTuple):
+class Description(Record):
     """The finding of a rule about a violation. Without a message there is none, because another hook reports it."""
 
-    message: str = ""
-    fix: Fix | None = None
-    on_name: bool = False
-    severity: Severity | None = None
-    pointer: str | None = None  # another place than that of the violation
-    suggestion: str | None = None
+    __slots__ = ("fix", "message", "on_name", "pointer", "severity", "suggestion")
+
+    def __init__(
+        self,
+        message: str = "",
+        fix: Fix | None = None,
+        on_name: bool = False,
+        severity: Severity | None = None,
+        pointer: str | None = None,  # another place than that of the violation
+        suggestion: str | None = None,
+    ) -> None:
+        self.message = message
+        self.fix = fix
+        self.on_name = on_name
+        self.severity = severity
+        self.pointer = pointer
+        self.suggestion = suggestion
 
     @classmethod
     def of(cls, message: Message) -> Description:

@@ -242,7 +242,7 @@ class WorkRailSystem(System):
         by_path = _registry_findings(entries, workflow_settings(settings), complete)
         by_path.update(_bindings_for(entries, records))
         for path, findings in by_path.items():
-            _locate_again(findings, path)
+            _locate_again(findings, path, fingerprints=settings.fingerprints)
         return [finding for findings in by_path.values() for finding in findings]
 
     def reconsider(self, findings: list[Finding], records: Mapping[str, object]) -> list[Finding]:
@@ -326,12 +326,12 @@ def _bindings_for(entries: list[Entry], records: Mapping[str, object]) -> dict[s
     return {path: findings for path, findings in unknown.items() if findings}
 
 
-def _locate_again(findings: list[Finding], path: str) -> None:
+def _locate_again(findings: list[Finding], path: str, *, fingerprints: bool) -> None:
     """Findings made without the document get their spans from the file; one that is gone has none to give."""
     read = read_file(path)
     if isinstance(read, Ok):
         document = read_json(read.value, parity=True)
-        locate(findings, document, path, value=document.value)
+        locate(findings, document, path, value=document.value, fingerprints=fingerprints)
 
 
 def _cap(findings: list[Finding]) -> None:

@@ -7,7 +7,6 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from copy import copy
 from typing import Any
 
 from workrail_lint.base.result import Record
@@ -175,10 +174,11 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
     if new is None or not isinstance(operation, Replace) or operation.value == new:
         return finding
 
-    result = copy(finding)  # what the file's own check said may be kept for the next run
-    result.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)
-    result.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
-    return result
+    # Another finding, because what the file's own check said may be kept for the next run.
+    return finding.replaced(
+        message=finding.message.removesuffix(quoted(operation.value)) + quoted(new),
+        fix=unsafe(f"rename it to {new}", Replace(operation.pointer, new)),
+    )
 
 
 class _Registry:

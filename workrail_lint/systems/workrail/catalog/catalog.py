@@ -106,7 +106,7 @@ MEMBERS = (
 
 
 class Builtin:
-    """What every entry of a catalog has."""
+    """An entry of a catalog: the members that all kinds have."""
 
     __slots__ = ("id", "summary", "title")
 
