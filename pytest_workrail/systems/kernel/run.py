@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import tempfile
@@ -152,11 +151,6 @@ class Answers(Generic[T]):
 def text_bytes(text: str) -> bytes:
     """Return a string as bytes; JSON can hold half surrogate pairs, which UTF-8 has no bytes for."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def json_bytes(value: Any) -> bytes:
-    """Return a JSON document as it is written to a file; half surrogate pairs are written as escapes."""
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 @contextmanager
