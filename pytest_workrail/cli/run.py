@@ -105,11 +105,10 @@ def _print_exchanges(run: Run) -> None:
         names = ("initialContext", "context", "notes", "output", "artifacts", "intent")
         answer = {name: request[name] for name in names if name in request}
         out(f"{exchange.tool} {printable(json.dumps(answer, ensure_ascii=False))}")
-        pending: Any = exchange.response.get("pending")
-        if pending:
-            out(f"  {printable(pending['stepId'])}:")
-        for line in str(pending["prompt"]).splitlines() if pending else ():
-            out(f"  | {printable(line)}")
+        if exchange.pending is not None:
+            out(f"  {printable(exchange.pending['stepId'])}:")
+            for line in str(exchange.pending["prompt"]).splitlines():
+                out(f"  | {printable(line)}")
 
 
 def _print(report: dict[str, Any]) -> None:
