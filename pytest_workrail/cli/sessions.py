@@ -54,10 +54,7 @@ _HEAD = ("session", "workflow", "status", "pending", "steps", "blocks", "gaps", 
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    args = parser(arguments).parsed(arguments)
-    if args is None:
-        return OK
-
+    args = parser(arguments).parse_args(arguments)
     module, function = _MODULES[args.command]
     return int(getattr(import_module(f"pytest_workrail.cli.{module}"), function)(args))
 

@@ -48,7 +48,7 @@ class PointState(NamedTuple):
 
 
 class WorkflowState(Struct, rename="camel"):
-    """What one process noted about a workflow, for another one: goals by profile, and the tests of each point."""
+    """The notes of one process about a workflow, for another one: goals by profile, and the tests of each point."""
 
     workflow_id: str
     workflow_hash: str

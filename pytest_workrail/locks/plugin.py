@@ -215,9 +215,9 @@ class LockSession:
 
     def merge(self, state: Any) -> None:
         """Take in what a worker found."""
-        found = msgspec.convert(state, LockState)
-        self._evidence = merged([*self.evidence, *found.evidence])
-        self._problems.update(found.problems)
+        added = msgspec.convert(state, LockState)
+        self._evidence = merged([*self.evidence, *added.evidence])
+        self._problems.update(added.problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ _MOST_OF_A_TEST = 5
 
 
 class Record(Struct):
-    """What one machine saw of a suite. A part is None where nobody asked for it."""
+    """The part of a suite that one machine saw. A member is None where nobody asked for it."""
 
     version: int
     exit: int

@@ -287,7 +287,7 @@ class HistoryLineInvalid(ShapeRule):
             if entry.has("at") and not is_timestamp(entry.at_):
                 report(entry.at("at"), _NO_TIME.format(index + 1, shown(entry.at_)))
         for line in document.reader.lines:
-            if line.is_blank:
+            if line.document is None:
                 continue
             problems = [p for p in line.document.problems if p.name != "json-duplicate-key"]
             if problems:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base.files import inside
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import ReplaceText
@@ -58,14 +59,17 @@ _USUAL = frozenset(
 )
 
 
-class _FileUse(NamedTuple):
+class _FileUse(Record):
     """A file name in a prompt, or one that a step passes to a routine."""
 
-    name: str  # without its folder
-    step: Step
-    position: int  # of the step
-    is_written: bool
-    phrase: Phrase | None = None
+    __slots__ = ("is_written", "name", "phrase", "position", "step")
+
+    def __init__(self, name: str, step: Step, position: int, is_written: bool, phrase: Phrase | None = None) -> None:
+        self.name = name  # without its folder
+        self.step = step
+        self.position = position  # of the step
+        self.is_written = is_written
+        self.phrase = phrase
 
 
 _LEAST_NAME = 8  # characters, with the extension, that a name needs to be taken for a misspelled one
