@@ -125,6 +125,27 @@ class Replies(Generic[T]):
         return [key for key in self._replies if key not in self._used]
 
 
+class Choices(Generic[T]):
+    """Values by name, and which of them were asked for."""
+
+    def __init__(self, values: Mapping[str, T]) -> None:
+        self._values = values
+        self._used: set[str] = set()
+
+    def take(self, name: str) -> T | None:
+        """Return the value of a name; None if there is none."""
+        self._used.add(name)
+        return self._values.get(name)
+
+    def take_once(self, name: str) -> T | None:
+        """Return the value of a name the first time it is asked for, and None afterwards."""
+        return None if name in self._used else self.take(name)
+
+    @property
+    def unused(self) -> list[str]:
+        return [name for name in self._values if name not in self._used]
+
+
 class Answers(Generic[T]):
     """Queues of answers by question, and how many of each were given."""
 
