@@ -105,15 +105,14 @@ def _print_exchanges(run: Run, steps: list[str]) -> None:
     reached = set()
     for exchange in run.transcript.exchanges:
         request: Any = exchange.request
-        pending: Any = exchange.response.get("pending")
-        asked: str | None = pending["stepId"] if pending else None
+        asked = exchange.step
         if not steps or answered in steps:
             names = ("initialContext", "context", "notes", "output", "artifacts", "intent")
             answer = {name: request[name] for name in names if name in request}
             out(f"{exchange.tool} {printable(json.dumps(answer, ensure_ascii=False))}")
-        if asked is not None and (not steps or asked in steps):
+        if asked is not None and exchange.pending is not None and (not steps or asked in steps):
             out(f"  {printable(asked)}:")
-            for line in str(pending["prompt"]).splitlines():
+            for line in str(exchange.pending["prompt"]).splitlines():
                 out(f"  | {printable(line)}")
         answered = asked
         reached.add(asked)

@@ -16,7 +16,7 @@ from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import GoalKind, Point
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from workrail_lint.base.js import Json
-from workrail_lint.base.wording import counted
+from workrail_lint.base.wording import columns, counted
 
 WorkflowKey: TypeAlias = tuple[str, str]
 
@@ -182,8 +182,7 @@ def table(tally: Tally, *, missing: bool = False) -> list[str]:
     labels = _labels(tally)
     rows += [_row(labels[index], workflow, kinds) for index, workflow in enumerate(tally)]
     rows.append(_row("TOTAL", tally, kinds))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(_padded(cell, widths[at], at == 0) for at, cell in enumerate(row)).rstrip() for row in rows]
+    lines = columns(rows, numbers=True)
     if missing:
         for label, workflow in zip(labels, tally, strict=True):
             absent = [point.name for point, tests in workflow.points() if not tests]
@@ -224,10 +223,6 @@ def _row(label: str, of: Tally | WorkflowTally, kinds: list[type[GoalKind]]) -> 
 
 def _fraction(score: Score) -> str:
     return f"{score.covered}/{score.points}" if score.points else "-"
-
-
-def _padded(cell: str, width: int, left: bool) -> str:
-    return cell.ljust(width) if left else cell.rjust(width)
 
 
 def document(tally: Tally) -> str:

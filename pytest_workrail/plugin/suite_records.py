@@ -21,14 +21,13 @@ from pytest_workrail.coverage.goals import KINDS
 from pytest_workrail.coverage.plugin import CoveragePlugin
 from pytest_workrail.coverage.report import WorkflowState, document
 from pytest_workrail.golden.document import story_value
-from pytest_workrail.golden.files import ENDING, PENDING
 from pytest_workrail.golden.golden_records import GoldensOfTest
-from pytest_workrail.golden.pending import PendingChanges, pending_data
+from pytest_workrail.golden.pending import pending_changes, pending_data
 from pytest_workrail.golden.plugin import BY_GOLDEN, goldens_of
 from pytest_workrail.locks.evidence import LockState
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome, Outcomes
 from pytest_workrail.scenarios.drivers import ScenarioFailure
-from workrail_lint.base.files import output_root, read_bytes, walk, write_atomically
+from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import json_text, neutral
 from workrail_lint.cli import UsageError
@@ -351,7 +350,7 @@ class StudioPage:
 
     def _write(self, target: Path) -> None:
         root = str(self._config.rootpath)
-        changes = _pending(root)
+        changes = pending_changes([Path(root)])
         given = {"--goldens": json.dumps(pending_data(changes, changes.groups))}
         coverage = self._config.pluginmanager.get_plugin("workrail-coverage")
         if isinstance(coverage, CoveragePlugin):
@@ -366,10 +365,3 @@ class StudioPage:
                 write_atomically(path, text.encode(), folder)
                 arguments += [option, path]
             studio(arguments)
-
-
-def _pending(root: str) -> PendingChanges:
-    files = sorted(
-        Path(folder, name) for folder, _, names in walk(root) for name in names if name.endswith(ENDING + PENDING)
-    )
-    return PendingChanges(path for path in files if not any(part.startswith(".") for part in path.parts))

@@ -96,7 +96,7 @@ def place_of(node: StoryNode) -> str:
 
 
 def _beats(story: Story, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
-    """Yield the events in order; attempts that are blocked like the one before are one line, unless all is asked for."""
+    """Yield the events in order; attempts blocked like the one before are one line, unless all are asked for."""
     previous: Beat | None = None
     repeated: list[Advance] = []
     for beat in story.beats:
