@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import HOSTILE, branching, ordinary, write_project
+from samples import HOSTILE, branching, go, ordinary, write_project
 
 from workrail_lint.cli import main
 
@@ -233,11 +233,6 @@ def opened(browser: Any, built: tuple[Path, dict[str, Any]]) -> Iterator[Any]:
     assert said == []
 
 
-def _open(view: Any, address: str) -> None:
-    view.evaluate("address => { location.hash = address; }", address)
-    view.wait_for_timeout(30)  # the page hears of it in its own time
-
-
 def _has(view: Any, place: str, words: str) -> None:
     base, _, number = place.partition(" >> nth=")
     found = view.locator(base)
@@ -345,7 +340,7 @@ def test_untested_is_a_workflow_of_which_no_goal_is_shown(opened: Any) -> None:
 
 def test_a_broken_file_keeps_its_map(opened: Any) -> None:
     _has(opened, ".next li >> nth=0", "Broken")
-    _open(opened, "demo.broken")
+    go(opened, "demo.broken")
     _has(opened, ".banner", "broken.json does not compile: line")
     assert opened.locator(".left.stale .card").count() == 12
     assert opened.locator(".layers a").all_inner_texts()[0] == "Flow"
@@ -354,7 +349,7 @@ def test_a_broken_file_keeps_its_map(opened: Any) -> None:
 
 
 def test_sessions_are_split_by_version(opened: Any) -> None:
-    _open(opened, f"{IDENT}?layer=sessions")
+    go(opened, f"{IDENT}?layer=sessions")
     counts = [text.split() for text in opened.locator(".small-tabs a").all_inner_texts()]
     assert [words[-1] for words in counts] == ["3", "2", "5"]
     assert opened.locator(".left.stale").count() == 0
@@ -367,7 +362,7 @@ def test_sessions_are_split_by_version(opened: Any) -> None:
 
 
 def test_mutants_of_another_version_are_not_drawn(opened: Any) -> None:
-    _open(opened, "demo.part_1?layer=mutants")
+    go(opened, "demo.part_1?layer=mutants")
     _has(opened, ".notice", "Measured on another version of this workflow")
     assert opened.locator(".card .mark, .work").count() == 0
     opened.click("text=Show the 1 old survivors")
@@ -377,19 +372,19 @@ def test_mutants_of_another_version_are_not_drawn(opened: Any) -> None:
 
 def test_no_secret_is_in_the_file(opened: Any, built: Any) -> None:
     assert SECRET not in built[0].read_text(encoding="utf-8")
-    _open(opened, "~run/large/1")
+    go(opened, "~run/large/1")
     _has(opened, ".panel .vars", "apiToken")
     assert "[redacted" in opened.inner_text(".panel .secret")
 
 
 def test_the_engines_text_is_the_engines(opened: Any) -> None:
-    _open(opened, "~run/small/1")
+    go(opened, "~run/small/1")
     rows = [text.split("\n") for text in opened.locator(".panel .piece").all_inner_texts()]
     assert rows == [["A", "Do first."], ["E", "Write notes."]]
 
 
 def test_a_step_that_is_gone_is_where_it_was(opened: Any) -> None:
-    _open(opened, f"{IDENT}?layer=changes")
+    go(opened, f"{IDENT}?layer=changes")
     assert opened.locator(".ghost").all_inner_texts() == ["− The gone way"]
     lane, gone = (opened.locator(place).bounding_box() for place in (".card[data-step=large-way]", ".ghost"))
     middles = [box["x"] + box["width"] / 2 for box in (lane, gone)]
@@ -400,7 +395,7 @@ def test_a_step_that_is_gone_is_where_it_was(opened: Any) -> None:
 
 
 def test_colours_of_coverage_mean_one_thing(opened: Any, built: Any) -> None:
-    _open(opened, f"{IDENT}?layer=coverage")
+    go(opened, f"{IDENT}?layer=coverage")
     classes = {
         step: opened.get_attribute(f".card[data-step={step}]", "class") for step in ("first", "small-way", "large-way")
     }
@@ -464,7 +459,7 @@ def test_back_leaves_the_view_and_walking_does_not_count(opened: Any) -> None:
     ],
 )
 def test_every_address_leads_somewhere(opened: Any, address: str, place: str, words: str) -> None:
-    _open(opened, address)
+    go(opened, address)
     _has(opened, place, words)
 
 
@@ -509,7 +504,7 @@ def test_every_view_is_reached_by_keyboard(opened: Any) -> None:
 
 
 def test_a_large_graph_opens_readable_and_folds(opened: Any) -> None:
-    _open(opened, IDENT)
+    go(opened, IDENT)
     zoom = int(opened.inner_text(".zoom-value").rstrip("%"))
     assert 85 <= zoom <= 100
     assert opened.evaluate("document.querySelector('.scroller').scrollTop") == 0
@@ -599,7 +594,7 @@ def test_axe_finds_nothing(browser: Any, built: Any, width: int, scheme: str) ->
         view.evaluate("dispatchEvent(new Event('beforeprint'))")
     wrong = {}
     for address in VIEWS:
-        _open(view, address)
+        go(view, address)
         found = axe.run(view).response["violations"]
         if found:
             wrong[address] = [(item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in found]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from effort import times
-from samples import HOSTILE, branching, write_project
+from samples import HOSTILE, branching, go, write_project
 
 from workrail_lint.cli import main
 from workrail_lint.studio.page import page
@@ -126,11 +126,6 @@ def opened(browser: Any, built: tuple[Path, dict[str, Any]]) -> Iterator[Any]:
     assert said == []
 
 
-def _open(view: Any, address: str) -> None:
-    view.evaluate("address => { location.hash = address; }", address)
-    view.wait_for_timeout(20)  # the page hears of it in its own time
-
-
 def _own_and_some(workflows: list[Any]) -> list[Any]:
     """Return the workflows that are written for these tests, and every day some of the others."""
     own = [each for each in workflows if each["id"] in ("demo.branching", "demo.hostile")]
@@ -151,7 +146,7 @@ def test_every_workflow_step_and_variable_is_reached_by_click(opened: Any, built
             # The page is drawn anew after a click; one that comes meanwhile would be lost.
             opened.wait_for_selector(f"{place}[aria-current='step']")
             assert opened.inner_text("#step-title").startswith(step["title"][:10].split("<")[0])
-        _open(opened, workflow["id"])
+        go(opened, workflow["id"])
         for variable in workflow["vars"]:
             opened.click(f".variables a.variable[data-variable='{variable['name']}']")
             opened.wait_for_selector(f"a.variable.chosen[data-variable='{variable['name']}']")
@@ -172,7 +167,7 @@ def test_drawn_numbers_are_those_of_the_data(opened: Any, built: Any) -> None:
     ]
     assert "33% of 3 goals shown" in tiles[2][2]
     assert opened.locator("tbody tr").count() == len(data["workflows"])
-    _open(opened, "demo.branching")
+    go(opened, "demo.branching")
     layers = opened.locator(".layers a").all_inner_texts()
     workflow = next(item for item in data["workflows"] if item["id"] == "demo.branching")
     bytes_read = sum(step["bytes"] for step in workflow["steps"])
@@ -218,7 +213,7 @@ def test_every_run_is_played(opened: Any, built: Any) -> None:
     runs = built[1]["runs"]
     assert opened.locator(".run-row").count() == len(runs)
     for run in _some_runs(runs):
-        _open(opened, f"~run/{run['name']}")
+        go(opened, f"~run/{run['name']}")
         assert opened.inner_text("h1").strip() == run["name"]
         if run["kind"] != "workflow":
             continue
@@ -232,7 +227,7 @@ def test_every_run_is_played(opened: Any, built: Any) -> None:
 
 
 def test_keys(opened: Any) -> None:
-    _open(opened, "demo.branching")
+    go(opened, "demo.branching")
     opened.keyboard.press("j")
     opened.wait_for_selector(".card.current[data-step=first]")
     opened.keyboard.press("j")
@@ -271,7 +266,7 @@ def test_hostile_text_is_text(opened: Any, built: Any) -> None:
     assert {run["kind"] for run in runs} == {"workflow", "team", "blocks"}
     places += [f"~run/{run['name']}/{moment}" for run in runs for moment in range(0, len(run.get("turns", [0])), 5)]
     for address in places:
-        _open(opened, address)
+        go(opened, address)
         for layer in opened.eval_on_selector_all(".layers a", "all => all.map(each => each.dataset.choice)"):
             opened.click(f".layers [data-choice={layer}]")
             for _ in range(4):
@@ -284,13 +279,13 @@ def test_hostile_text_is_text(opened: Any, built: Any) -> None:
         text = opened.inner_text("body")
         assert "\u202e" not in text
         assert "\x1b" not in text
-    _open(opened, "demo.hostile/constructor")
+    go(opened, "demo.hostile/constructor")
     assert "<img src=x onerror=" in opened.inner_text("#step-title")
     assert "U+202E" in opened.inner_text("#step-title")
 
 
 def test_every_step_is_reached_by_the_tab_key(opened: Any, built: Any) -> None:
-    _open(opened, "demo.branching")
+    go(opened, "demo.branching")
     workflow = next(item for item in built[1]["workflows"] if item["id"] == "demo.branching")
     reached = set()
     for _ in range(80):
@@ -313,29 +308,29 @@ def test_lists_are_sorted_and_filtered(opened: Any, built: Any) -> None:
     opened.fill("main input[type=search]", "branching")
     assert opened.locator("a.name").all_inner_texts() == ["Branching"]
     for address, total in (("~runs", len(built[1]["runs"])), ("~locks", built[1]["locks"]["totalLocks"])):
-        _open(opened, address)
+        go(opened, address)
         rows = opened.locator(".run-row, main details.entry")
         assert rows.count() == total
         opened.fill("main input[type=search]", "conflict")
         assert 0 < rows.count() < total
-    _open(opened, "~catalog/wr.contracts.loop_control")
+    go(opened, "~catalog/wr.contracts.loop_control")
     assert opened.locator("details[open]").get_attribute("data-entry") == "wr.contracts.loop_control"
 
 
 def test_what_happened_to_teams_and_blocks(opened: Any) -> None:
-    _open(opened, "~run/build-guided")
+    go(opened, "~run/build-guided")
     assert opened.locator(".phase-band").count() == opened.locator(".team-log > li").count() == 17
     assert opened.locator(".phase-band.gate").count() == 3
     assert "guidance: pin the compiler" in opened.inner_text("main")
     opened.click(".beat[aria-label^='1: ']")
     opened.wait_for_selector(".panel .eyebrow:has-text('event 1 of')")
-    _open(opened, "~run/conflict-decided")
+    go(opened, "~run/conflict-decided")
     assert opened.locator(".fan .lane-card").all_inner_texts()[0].startswith("form")
     assert "2 conflicts" in opened.inner_text(".fan")
     assert opened.locator(".files .lost").count() == 3
     opened.click(".lane-card >> nth=1")
     opened.wait_for_selector("#step-title:text-is('api')")
-    _open(opened, "~run/release-train")
+    go(opened, "~run/release-train")
     assert opened.locator(".stages > .stage").count() == 6
 
 
@@ -409,7 +404,7 @@ def test_a_watched_page_loads_itself_again_when_its_file_changed(browser: Any, t
 
 def test_no_boxes_overlap_and_no_text_is_clipped_as_drawn(opened: Any, built: Any) -> None:
     for workflow in built[1]["workflows"]:
-        _open(opened, workflow["id"])
+        go(opened, workflow["id"])
         wrong = opened.evaluate(
             """() => {
               const drawn = document.querySelectorAll('.canvas .card, .canvas .label');
@@ -453,8 +448,7 @@ def test_axe_finds_nothing(browser: Any, built: Any, width: int, scheme: str, vi
     view = context.new_page()
     view.goto(built[0].as_uri())
     for address in views:
-        view.evaluate("address => { location.hash = address; }", address)
-        view.wait_for_timeout(50)
+        go(view, address)
         if address in ("~runs", "~catalog", "~locks"):  # many rows alike, and axe looks at each of them
             view.fill("main input[type=search]", "loop")
         found = [
