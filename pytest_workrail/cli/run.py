@@ -108,7 +108,7 @@ def _print_exchanges(run: Run, steps: list[str]) -> None:
     for exchange in run.transcript.exchanges:
         request: Any = exchange.request
         pending: Any = exchange.response.get("pending")
-        asked = pending["stepId"] if pending else None
+        asked: Any = pending["stepId"] if pending else None
         if not steps or answered in steps:
             names = ("initialContext", "context", "notes", "output", "artifacts", "intent")
             answer = {name: request[name] for name in names if name in request}
