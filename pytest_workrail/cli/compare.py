@@ -38,9 +38,7 @@ class _Case(NamedTuple):
 
 def main(arguments: list[str]) -> int:
     """Run every workflow under both profiles and report where they part."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     searched = searched_workflows(args)
     if not searched.workflows:
         return searched.nothing_found()

@@ -80,8 +80,7 @@ def _unset(transcript: Transcript) -> Iterator[Evidence]:
             yield UnsetSeen(place_of(passed["stepId"], path))
     # A question about a loop names the step that would be next, which is one of its body.
     around = {inner.id: loop.id for loop in transcript.program.loops for inner in loop.body}
-    reports: list[Any] = [exchange.response.get("blockers") for exchange in transcript.exchanges]
-    blockers = (each for report in reports if isinstance(report, dict) for each in report["blockers"])
+    blockers = (each for exchange in transcript.exchanges for each in exchange.blockers)
     gaps: list[Any] = transcript.final["gaps"]  # type: ignore[assignment]
     asked = [(False, each) for each in blockers if each["code"] == MISSING_KEY]
     asked += [(True, gap) for gap in gaps if gap["severity"] == "critical"]

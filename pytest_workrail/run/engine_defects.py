@@ -162,8 +162,7 @@ class History:
         known = self._nodes.get(str(token))
         # The tokens that a checkpoint gives are those of the node it was made at.
         node = created[-1].scope.node_id if created and exchange.tool != "checkpoint_workflow" else known
-        pending = response.get("pending")
-        step = pending["stepId"] if isinstance(pending, dict) else self._steps.get(str(token))
+        step = exchange.step or self._steps.get(str(token))
         for name in ("continueToken", "retryContinueToken", "checkpointToken", "resumeToken"):
             value = response.get(name)
             if isinstance(value, str) and node is not None and step is not None:
@@ -190,8 +189,7 @@ class History:
 
     @staticmethod
     def prompt_of(exchange: Exchange) -> str:
-        pending = exchange.response.get("pending")
-        return str(pending["prompt"]) if isinstance(pending, dict) else ""
+        return "" if exchange.pending is None else str(exchange.pending["prompt"])
 
     @property
     def has_forked_recaps(self) -> bool:
@@ -234,8 +232,7 @@ class Moment(Struct, frozen=True):
     @property
     def answered_step(self) -> str | None:
         """The step that is pending after a successful call."""
-        pending = None if self.exchange.is_error else self.response.get("pending")
-        return None if pending is None else str(pending["stepId"])
+        return None if self.exchange.is_error else self.exchange.step
 
     @property
     def step(self) -> ProgramStep | None:
@@ -270,22 +267,11 @@ class Moment(Struct, frozen=True):
 
     @property
     def blockers(self) -> set[BlockerCode]:
-        report = self.response.get("blockers")
-        return {blocker["code"] for blocker in report["blockers"]} if isinstance(report, dict) else set()
+        return set(self.exchange.codes)
 
     @property
     def notes(self) -> str:
-        output = self.exchange.request.get("output")
-        given = output.get("notesMarkdown") if isinstance(output, dict) else None
-        notes = self.exchange.request.get("notes") if given is None else given
-        return notes if isinstance(notes, str) else ""
-
-    @property
-    def artifacts(self) -> list[Any]:
-        output = self.exchange.request.get("output")
-        given = output.get("artifacts") if isinstance(output, dict) else None
-        artifacts = self.exchange.request.get("artifacts") if given is None else given
-        return artifacts if isinstance(artifacts, list) else []
+        return self.exchange.notes or ""
 
     def new(self, kind: str) -> list[Any]:
         """Return the data of the events of a kind that this exchange added."""
@@ -349,7 +335,7 @@ def _long_issue(moment: Moment) -> bool:
 
 
 def _issue_too_long(moment: Moment) -> bool:
-    texts = [*moment.facts.messages(moment.step), *_strings(moment.artifacts)]
+    texts = [*moment.facts.messages(moment.step), *_strings(moment.exchange.artifacts)]
     return any(js.u8_length(text) > _FAILING_ISSUE_BYTES for text in texts)
 
 
@@ -429,7 +415,7 @@ def _lost_notes(moment: Moment) -> bool:
 
 
 def _unmeetable_contract(moment: Moment) -> bool:
-    kinds = {each.get("kind") for each in moment.artifacts if isinstance(each, dict)}
+    kinds = {each.get("kind") for each in moment.exchange.artifacts if isinstance(each, dict)}
     met = moment.is_success and "wr.differentiation_handoff" in kinds
     return met and moment.facts.contract(moment.step) == _HANDOFF
 

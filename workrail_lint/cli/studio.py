@@ -62,9 +62,7 @@ _SHOWN = ("code", "name", "severity", "message", "pointer", "step", "range", "fi
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.watch:
         return watch(args.paths, lambda: build(args), lambda: deciding_files(args))
     return build(args)
@@ -117,7 +115,7 @@ def add_shown(result: Parser) -> None:
     )
     result.add_argument("--cost", metavar="FILE", help="show what a run costs, from workrail-test generate --json")
     result.add_argument("--locks", metavar="FILE", help="show locks, from pytest --workrail-lock-report")
-    result.add_argument("--git", metavar="REV", help="show what changed since this git revision")
+    result.add_argument("--git", "--base", metavar="REV", help="show what changed since this git revision")
     result.add_argument("--title", metavar="TEXT", help="name of the project (default: its folder)")
     add_inputs(result)
 

@@ -17,7 +17,6 @@ from workrail_lint.documents.pointer import Token, child
 from workrail_lint.documents.schema.engine import Violation
 
 T = TypeVar("T")
-N = TypeVar("N", bound="Node")
 
 NO_MEMBERS: Mapping[str, Any] = MappingProxyType({})
 # Violations after which a value is left out, and those that tell of a wrong type somewhere.
@@ -121,6 +120,10 @@ class Node:
         """Note that something at a place below has a wrong type. Return whether the parent has to know."""
         self.__dict__["is_damaged"] = True
         return True
+
+
+# After its bound: a bound given as text is compiled, and the first use of the compiler costs as much as ten modules.
+N = TypeVar("N", bound=Node)
 
 
 class Kept(list[T]):

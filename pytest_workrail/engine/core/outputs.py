@@ -30,6 +30,7 @@ from pytest_workrail.engine.model.events import (
     AttemptProvenance,
     ClaimDetail,
     ClaimProvenance,
+    NodeOutputData,
     Observation,
     ProbeDetail,
     ProbeProvenance,
@@ -535,32 +536,9 @@ def _stored_texts(texts: Sequence[str], item_limit: int) -> tuple[str, ...]:
     return tuple(kept)
 
 
-class StoredArtifact(Struct, frozen=True):
-    """An artifact as an output of the node it was submitted from, addressed by its content."""
-
-    output_id: str
-    sha256: str
-    byte_length: int
-    content: Json
-
-    def payload(self) -> ArtifactPayload:
-        """Return what an event records."""
-        return ArtifactPayload(Digest(self.sha256), "application/json", self.byte_length, self.content)
-
-
-def artifact_output_id(attempt_id: str, index: int) -> str:
-    """The output an artifact becomes, by its place in the submission."""
-    return f"out_artifact_{attempt_id}_{index}"
-
-
-def recap_output_id(attempt_id: str) -> str:
-    """The output the notes of an attempt become."""
-    return f"out_recap_{attempt_id}"
-
-
-def stored_artifacts(artifacts: Sequence[Json], attempt_id: str) -> Ok[tuple[StoredArtifact, ...]] | Err[str]:
-    """The artifacts of a submission in the order they are appended; an error names one that has no canonical form."""
-    stored: list[StoredArtifact] = []
+def stored_artifacts(artifacts: Sequence[Json], attempt: AttemptId) -> Ok[list[NodeOutputData]] | Err[str]:
+    """The artifacts of a submission as outputs of its node, in order; an error names one without a canonical form."""
+    stored: list[tuple[str, NodeOutputData]] = []
     for index, artifact in enumerate(artifacts):
         if _is_circular(artifact):
             return Err(f"artifact {index} can't be stored: it contains itself")
@@ -568,8 +546,13 @@ def stored_artifacts(artifacts: Sequence[Json], attempt_id: str) -> Ok[tuple[Sto
             raw = canonical_bytes(artifact)
         except CanonicalError as error:
             return Err(f"artifact {index} can't be stored: {error}")
-        stored.append(StoredArtifact(artifact_output_id(attempt_id, index), digest(raw), len(raw), artifact))
-    return Ok(tuple(sorted(stored, key=lambda output: collation_key(output.sha256))))
+        sha256 = Digest(digest(raw))
+        payload = ArtifactPayload(sha256, "application/json", len(raw), artifact)
+        output = NodeOutputData(
+            output_id=keys.artifact_output_id(attempt, index), output_channel="artifact", payload=payload
+        )
+        stored.append((sha256, output))
+    return Ok([output for _, output in sorted(stored, key=lambda item: collation_key(item[0]))])
 
 
 def _is_circular(root: object) -> bool:

@@ -52,6 +52,7 @@ from pytest_workrail.engine.model.words import (
     EdgeKind,
     NodeKind,
     OutputChannel,
+    Preferences,
     PreferenceSource,
     RiskPolicy,
     WorkflowSourceKind,
@@ -328,20 +329,13 @@ class RiskPolicyChange(Value, frozen=True, tag_field="key", tag="riskPolicy"):
     value: RiskPolicy
 
 
-class EffectivePreferences(Value, frozen=True):
-    """Both preferences as they stand."""
-
-    autonomy: Autonomy
-    risk_policy: RiskPolicy
-
-
 class PreferencesChangedData(Value, frozen=True):
     """Preferences changed at a node and below it."""
 
     change_id: NonEmpty
     source: PreferenceSource
     delta: Annotated[tuple[AutonomyChange | RiskPolicyChange, ...], Meta(min_length=1)]
-    effective: EffectivePreferences
+    effective: Preferences
 
     def __post_init__(self) -> None:
         if len({type(change) for change in self.delta}) != len(self.delta):

@@ -119,8 +119,7 @@ def effective_preferences(events: Log, run: Run, node: NodeId) -> Ok[Preferences
     nearest = run.nearest(node, changes, "preferences")
     if nearest is None:
         return Ok(DEFAULT_PREFERENCES)
-    effective = changes[nearest].data.effective
-    return Ok(Preferences(effective.autonomy, effective.risk_policy))
+    return Ok(changes[nearest].data.effective)
 
 
 class Workspace(Struct, frozen=True):

@@ -194,16 +194,7 @@ def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[Node
     if isinstance(stored, Err):
         advice = "Submit artifacts that are plain JSON; nothing was written."
         return Err(ToolError("VALIDATION_ERROR", stored.error, advice))
-    return Ok(
-        [
-            NodeOutputData(
-                output_id=artifact.output_id,
-                output_channel="artifact",
-                payload=artifact.payload(),
-            )
-            for artifact in stored.value
-        ]
-    )
+    return stored
 
 
 def _recap(entry: AttemptEntry) -> list[NodeOutputData]:
