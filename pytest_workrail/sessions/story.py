@@ -440,10 +440,10 @@ class _Reader:
         data = event.data
         is_begun = any(isinstance(beat, Advance) for beat in story.beats)
         if story.run_id not in self._contexts and not is_begun:  # what a run starts with comes before all else
-            story.initial_preferences = data.effective
+            story.initial_preferences = data.preferences
             return
         node = story.numbers[event.scope.node_id]
-        story.beats.append(PreferenceChange(node, data.effective, data.source, event.timestamp_ms, event.event_index))
+        story.beats.append(PreferenceChange(node, data.preferences, data.source, event.timestamp_ms, event.event_index))
 
 
 def _attach(advance: Advance, event: RunEvent) -> bool:

@@ -341,6 +341,11 @@ class PreferencesChangedData(Value, frozen=True):
         if len({type(change) for change in self.delta}) != len(self.delta):
             raise ValueError("a preference may change once per event")
 
+    @property
+    def preferences(self) -> Preferences:
+        """The preferences from here on. A log that is read leniently holds them in a type that equals no other."""
+        return Preferences(self.effective.autonomy, self.effective.risk_policy)
+
 
 class ProbeDetail(Value, frozen=True):
     """A probe step tried the capability."""

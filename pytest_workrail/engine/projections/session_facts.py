@@ -119,7 +119,7 @@ def effective_preferences(events: Log, run: Run, node: NodeId) -> Ok[Preferences
     nearest = run.nearest(node, changes, "preferences")
     if nearest is None:
         return Ok(DEFAULT_PREFERENCES)
-    return Ok(changes[nearest].data.effective)
+    return Ok(changes[nearest].data.preferences)
 
 
 class Workspace(Struct, frozen=True):
