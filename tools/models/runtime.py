@@ -20,7 +20,7 @@ from pydantic import BaseModel, Discriminator, Tag
 from typing_extensions import TypeAliasType
 
 from workrail_lint.documents.models import ByMember, ByPresence, ByType, Switch
-from workrail_lint.documents.nodes import Node
+from workrail_lint.documents.nodes import Node, attribute_of
 
 _SCALARS = {str: "str", float: "float", int: "float", bool: "bool", Any: "Any", type(None): "None"}
 _WIDTH = 120
@@ -110,7 +110,7 @@ class Runtime:
         yield from _import("typing", ("Any", "Literal", "TypeAlias"), text)
         yield ""
         own = ("Node",) if self._base == "Node" else ()
-        yield from _import("workrail_lint.documents.nodes", ("NO_MEMBERS", *sorted((*_READERS, *own))), text)
+        yield from _import("workrail_lint.documents.nodes", ("NO_MEMBERS", *sorted((*_READERS, *own)), "members"), text)
         if self._base != "Node":
             yield f"from workrail_lint.documents.nodes import Node as {self._base}"
         if self._plan.bases:
@@ -265,7 +265,12 @@ def _union_reader(switch: Switch, choices: Mapping[str, _Type]) -> str | None:
 
 def _tables(item: _Class) -> Iterator[str]:
     if item.leaves:
-        yield f"{item.name}.leaves = {item.leaves!r}"
+        words = [
+            name if attribute == attribute_of(name) else f"{name}={attribute}"
+            for name, attribute in item.leaves.items()
+        ]
+        lines = textwrap.wrap(" ".join(words), _WIDTH - 10)
+        yield f"{item.name}.leaves = members({' '.join(repr(f'{line} ') for line in lines[:-1])} {lines[-1]!r})"
     if item.parts:
         parts = {member: f"({attribute!r}, {reader})" for member, (attribute, reader) in item.parts.items()}
         yield f"{item.name}.parts = {_mapping(parts)}"

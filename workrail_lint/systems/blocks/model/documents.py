@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items
+from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, members
 from workrail_lint.documents.nodes import Node as DocumentNode
 from workrail_lint.systems.blocks.model.graph import DefinitionNode, GraphNode, GroupNode, TransitionNode
 
@@ -419,15 +419,7 @@ class Variable(DocumentNode):
     description: str | None = None
 
 
-BlockOutput.leaves = {
-    "blockId": "block_id",
-    "blockType": "block_type",
-    "status": "status",
-    "summary": "summary",
-    "filesModified": "files_modified",
-    "filesCreated": "files_created",
-    "timestamp": "timestamp",
-}
+BlockOutput.leaves = members("blockId blockType status summary filesModified filesCreated timestamp")
 BlockOutput.parts = {
     "deliverables": (
         "deliverables",
@@ -444,48 +436,26 @@ BlockOutput.parts = {
         ),
     )
 }
-CodeDeliverables.leaves = {"blockType": "block_type", "filesChanged": "files_changed", "diffSummary": "diff_summary"}
-ConditionConfig.leaves = {
-    "expression": "expression",
-    "trueBranchNodeId": "true_branch_node_id",
-    "falseBranchNodeId": "false_branch_node_id",
-}
-Config.leaves = {
-    "model": "model",
-    "maxTurns": "max_turns",
-    "maxBudgetUsd": "max_budget_usd",
-    "timeoutSeconds": "timeout_seconds",
-    "allowedTools": "allowed_tools",
-    "extraFlags": "extra_flags",
-    "outputChecklist": "output_checklist",
-    "systemPrompt": "system_prompt",
-    "systemPromptPrefix": "system_prompt_prefix",
-    "backend": "backend",
-    "blockType": "block_type",
-    "gateMode": "gate_mode",
-    "maxRetries": "max_retries",
-    "retryableExitCodes": "retryable_exit_codes",
-}
+CodeDeliverables.leaves = members("blockType filesChanged diffSummary")
+ConditionConfig.leaves = members("expression trueBranchNodeId falseBranchNodeId")
+Config.leaves = members(
+    "model maxTurns maxBudgetUsd timeoutSeconds allowedTools extraFlags outputChecklist systemPrompt "
+    "systemPromptPrefix backend blockType gateMode maxRetries retryableExitCodes"
+)
 Config.parts = {
     "conditionConfig": ("condition_config", ConditionConfig),
     "forEachConfig": ("for_each_config", ForEachConfig),
     "subWorkflowConfig": ("sub_workflow_config", SubWorkflowConfig),
 }
-DevopsDeliverables.leaves = {"operations": "operations", "status": "status", "summary": "summary"}
-Environment.leaves = {
-    "WORKFLOW_ID": "workflow_id",
-    "EXECUTION_ID": "execution_id",
-    "NODE_ID": "node_id",
-    "STEP_INDEX": "step_index",
-    "FILE_RESTRICTIONS": "file_restrictions",
-    "TELEMETRY_ENABLED": "telemetry_enabled",
-    "TELEMETRY_URL": "telemetry_url",
-    "OUTPUT_DIR": "output_dir",
-    "PREVIOUS_BLOCK_ID": "previous_block_id",
-}
-EventData.leaves = {"lane": "lane", "groupId": "group_id"}
-ExpressionCondition.leaves = {"expression": "expression"}
-FanInResult.leaves = {"mergeStrategy": "merge_strategy"}
+DevopsDeliverables.leaves = members("operations status summary")
+Environment.leaves = members(
+    "WORKFLOW_ID=workflow_id EXECUTION_ID=execution_id NODE_ID=node_id STEP_INDEX=step_index "
+    "FILE_RESTRICTIONS=file_restrictions TELEMETRY_ENABLED=telemetry_enabled TELEMETRY_URL=telemetry_url "
+    "OUTPUT_DIR=output_dir PREVIOUS_BLOCK_ID=previous_block_id"
+)
+EventData.leaves = members("lane groupId")
+ExpressionCondition.leaves = members("expression")
+FanInResult.leaves = members("mergeStrategy")
 FanInResult.parts = {
     "blockOutputs": ("block_outputs", Items(BlockOutput)),
     "conflicts": (
@@ -499,57 +469,21 @@ FanInResult.parts = {
         ),
     ),
 }
-FileAccess.leaves = {"n": "n", "lane": "lane", "workspace": "workspace", "path": "path"}
-FileCopy.leaves = {"n": "n", "groupId": "group_id", "path": "path"}
-FirstCompleteWins.leaves = {"conflictingFile": "conflicting_file", "lanes": "lanes", "appliedFrom": "applied_from"}
-ForEachConfig.leaves = {
-    "collectionVariable": "collection_variable",
-    "itemVariable": "item_variable",
-    "bodyNodeIds": "body_node_ids",
-    "maxIterations": "max_iterations",
-}
-Gate.leaves = {
-    "id": "id",
-    "nodeId": "node_id",
-    "gateType": "gate_type",
-    "prompt": "prompt",
-    "required": "required",
-    "timeoutSeconds": "timeout_seconds",
-}
+FileAccess.leaves = members("n lane workspace path")
+FileCopy.leaves = members("n groupId path")
+FirstCompleteWins.leaves = members("conflictingFile lanes appliedFrom")
+ForEachConfig.leaves = members("collectionVariable itemVariable bodyNodeIds maxIterations")
+Gate.leaves = members("id nodeId gateType prompt required timeoutSeconds")
 Gate.parts = {"options": ("options", Items(GateOption))}
-GateOption.leaves = {"label": "label", "value": "value", "description": "description", "isDefault": "is_default"}
-GenericDeliverables.leaves = {"summary": "summary"}
-GithubMount.leaves = {
-    "source": "source",
-    "branch": "branch",
-    "cloneDepth": "clone_depth",
-    "fileRestrictions": "file_restrictions",
-    "readOnly": "read_only",
-    "githubUrl": "github_url",
-}
-GroupMerge.leaves = {"group": "group", "completionOrder": "completion_order", "applied": "applied"}
+GateOption.leaves = members("label value description isDefault")
+GenericDeliverables.leaves = members("summary")
+GithubMount.leaves = members("source branch cloneDepth fileRestrictions readOnly githubUrl")
+GroupMerge.leaves = members("group completionOrder applied")
 GroupMerge.parts = {"result": ("result", FanInResult), "content": ("content", MergeContent)}
-LocalMount.leaves = {
-    "source": "source",
-    "branch": "branch",
-    "cloneDepth": "clone_depth",
-    "fileRestrictions": "file_restrictions",
-    "readOnly": "read_only",
-    "localPath": "local_path",
-}
-MergeContent.leaves = {"main": "main", "lanes": "lanes"}
-Metadata.leaves = {
-    "name": "name",
-    "version": "version",
-    "createdAt": "created_at",
-    "updatedAt": "updated_at",
-    "tags": "tags",
-    "description": "description",
-    "createdBy": "created_by",
-    "lastUsedAt": "last_used_at",
-    "status": "status",
-}
-Node.leaves = {"id": "id", "type": "type", "label": "label", "description": "description", "kind": "kind"}
+LocalMount.leaves = members("source branch cloneDepth fileRestrictions readOnly localPath")
+MergeContent.leaves = members("main lanes")
+Metadata.leaves = members("name version createdAt updatedAt tags description createdBy lastUsedAt status")
+Node.leaves = members("id type label description kind")
 Node.parts = {
     "config": ("config", Config),
     "inputs": ("inputs", Items(Port)),
@@ -557,34 +491,15 @@ Node.parts = {
     "position": ("position", Position),
 }
 Node.required_parts = ("config", "position")
-ParallelGroup.leaves = {
-    "id": "id",
-    "label": "label",
-    "laneNodeIds": "lane_node_ids",
-    "dormancyTimeoutMs": "dormancy_timeout_ms",
-    "mergeStrategy": "merge_strategy",
-}
-PlainCondition.leaves = {"type": "type", "expression": "expression"}
-PlanDeliverables.leaves = {"markdownDocument": "markdown_document", "taskList": "task_list"}
-Port.leaves = {
-    "name": "name",
-    "dataType": "data_type",
-    "type": "type",
-    "required": "required",
-    "description": "description",
-}
-Position.leaves = {"x": "x", "y": "y"}
-ReviewDeliverables.leaves = {"findings": "findings", "approved": "approved", "summary": "summary"}
-RunEvent.leaves = {"n": "n", "type": "type", "nodeId": "node_id"}
+ParallelGroup.leaves = members("id label laneNodeIds dormancyTimeoutMs mergeStrategy")
+PlainCondition.leaves = members("type expression")
+PlanDeliverables.leaves = members("markdownDocument taskList")
+Port.leaves = members("name dataType type required description")
+Position.leaves = members("x y")
+ReviewDeliverables.leaves = members("findings approved summary")
+RunEvent.leaves = members("n type nodeId")
 RunEvent.parts = {"data": ("data", EventData)}
-RunTrace.leaves = {
-    "plan": "plan",
-    "outputFolder": "output_folder",
-    "limits": "limits",
-    "cold": "cold",
-    "warm": "warm",
-    "permutations": "permutations",
-}
+RunTrace.leaves = members("plan outputFolder limits cold warm permutations")
 RunTrace.parts = {
     "events": ("events", Items(RunEvent)),
     "steps": ("steps", Items(TraceStep)),
@@ -592,12 +507,7 @@ RunTrace.parts = {
     "accesses": ("accesses", Items(FileAccess)),
     "copies": ("copies", Items(FileCopy)),
 }
-StudioWorkflow.leaves = {
-    "id": "id",
-    "rules": "rules",
-    "defaultScrutinyLevel": "default_scrutiny_level",
-    "timeoutSeconds": "timeout_seconds",
-}
+StudioWorkflow.leaves = members("id rules defaultScrutinyLevel timeoutSeconds")
 StudioWorkflow.parts = {
     "metadata": ("metadata", Metadata),
     "nodes": ("nodes", Items(Node)),
@@ -607,23 +517,12 @@ StudioWorkflow.parts = {
     "parallelGroups": ("parallel_groups", Items(ParallelGroup)),
 }
 StudioWorkflow.required_parts = ("metadata",)
-SubWorkflowConfig.leaves = {
-    "workflowId": "workflow_id",
-    "inputMappings": "input_mappings",
-    "outputMappings": "output_mappings",
-}
-TestDeliverables.leaves = {"summary": "summary"}
+SubWorkflowConfig.leaves = members("workflowId inputMappings outputMappings")
+TestDeliverables.leaves = members("summary")
 TestDeliverables.parts = {"testResults": ("test_results", TestResults)}
-TestResults.leaves = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
-TraceStep.leaves = {
-    "node": "node",
-    "stepIndex": "step_index",
-    "env": "env",
-    "detected": "detected",
-    "output": "output",
-    "synthetic": "synthetic",
-}
-Transition.leaves = {"id": "id", "sourceNodeId": "source_node_id", "targetNodeId": "target_node_id", "label": "label"}
+TestResults.leaves = members("passed failed skipped")
+TraceStep.leaves = members("node stepIndex env detected output synthetic")
+Transition.leaves = members("id sourceNodeId targetNodeId label")
 Transition.parts = {
     "condition": (
         "condition",
@@ -638,12 +537,6 @@ Transition.parts = {
         ),
     )
 }
-UnresolvedConflict.leaves = {"conflictingFile": "conflicting_file", "lanes": "lanes"}
-UserResolved.leaves = {"conflictingFile": "conflicting_file", "lanes": "lanes", "appliedFrom": "applied_from"}
-Variable.leaves = {
-    "name": "name",
-    "type": "type",
-    "required": "required",
-    "defaultValue": "default_value",
-    "description": "description",
-}
+UnresolvedConflict.leaves = members("conflictingFile lanes")
+UserResolved.leaves = members("conflictingFile lanes appliedFrom")
+Variable.leaves = members("name type required defaultValue description")
