@@ -14,6 +14,7 @@ import textwrap
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from inspect import get_annotations
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, Tag
@@ -135,7 +136,9 @@ class Runtime:
         definition = _Class(model.__name__, _wrapped(model.__doc__ or ""), [], {}, {}, [])
         for field, info in model.model_fields.items():
             member, attribute = info.alias or field, field
-            assert not hasattr(Node, attribute), f"every node has {attribute!r}: add an underscore and an alias"
+            assert attribute not in {*dir(Node), *get_annotations(Node)}, (
+                f"every node has {attribute!r}: add an underscore and an alias"
+            )
             tags = self._tags.get((model.__name__, member), ())
             if len(tags) == 1:
                 (tag,) = tags

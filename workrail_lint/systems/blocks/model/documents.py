@@ -5,22 +5,56 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, members
+from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, ByType, Items, Members, members
 from workrail_lint.documents.nodes import Node as DocumentNode
 from workrail_lint.systems.blocks.model.graph import DefinitionNode, GraphNode, GroupNode, TransitionNode
 
 AgentNodeType: TypeAlias = "Literal['planner', 'backend', 'frontend', 'reviewer', 'orchestrator', 'devops', 'ideation', 'architect', 'surveyor', 'prd', 'acceptance', 'coding', 'utest', 'debugger', 'security', 'validation', 'deployment', 'monitor', 'release', 'cursor']"  # noqa: E501
 Backend: TypeAlias = "Literal['claude', 'cursor', 'codex']"
 BlockType: TypeAlias = "Literal['plan', 'dev', 'test', 'review', 'devops']"
+Containers: TypeAlias = "Literal['warm', 'cold', 'none']"
+Enforcement: TypeAlias = "Literal['prompt', 'hook']"
+EventType: TypeAlias = "Literal['execution_started', 'execution_completed', 'execution_failed', 'execution_aborted', 'folder_created', 'gate_waiting', 'node_started', 'node_completed', 'node_failed', 'node_skipped', 'node_retry', 'node_retry_exhausted', 'block_gate_open', 'gate_decided', 'block_revision', 'write_blocked', 'lane_started', 'lane_settled', 'fan_in', 'lane:conflict-detected', 'execution_paused', 'execution_resumed']"  # noqa: E501
+ExecutionStatus: TypeAlias = "Literal['pending', 'running', 'paused', 'waiting_gate', 'completed', 'failed', 'aborted']"
+FailureMode: TypeAlias = "Literal['lenient', 'strict']"
 GateMode: TypeAlias = "Literal['auto_continue', 'gate']"
 GateType: TypeAlias = "Literal['approval', 'review', 'decision', 'confirmation']"
+GitState: TypeAlias = "Literal['clean', 'dirty', 'none']"
 MergeStrategy: TypeAlias = "Literal['concatenate', 'workspace', 'fail-on-conflict']"
 NodeKind: TypeAlias = "Literal['agent', 'control']"
+NodeStatus: TypeAlias = "Literal['pending', 'running', 'completed', 'failed', 'skipped', 'waiting_gate']"
 OutputStatus: TypeAlias = "Literal['completed', 'failed', 'partial']"
+PauseAnswer: TypeAlias = "Literal['resume', 'abort']"
 PortType: TypeAlias = "Literal['input', 'output']"
+Profile: TypeAlias = "Literal['contract', 'extended']"
+Resolution: TypeAlias = "Literal['first-complete-wins', 'user-resolved']"
+RunProfile: TypeAlias = "Literal['contract', 'studio']"
 Scrutiny: TypeAlias = "Literal['summary', 'file_list', 'full_content', 'full_detail']"
+Synthetic: TypeAlias = "Literal['missing', 'malformed', 'mismatch', 'exit', 'timeout', 'aborted']"
 VariableType: TypeAlias = "Literal['string', 'number', 'boolean', 'json', 'array']"
 WorkflowStatus: TypeAlias = "Literal['active', 'paused']"
+
+
+class Block(DocumentNode):
+    """A run: a definition, a repository, what agents do and what people answer."""
+
+    workflow: str = ""
+    workflows: Sequence[str] = ()
+    repo: Repo | None = None
+    execution: str | None = None
+    telemetry: bool | None = None
+    failure_mode: FailureMode | None = None
+    containers: Containers | None = None
+    enforce: Enforcement | None = None
+    deliverables: Profile | None = None
+    profile: RunProfile | None = None
+    variables: Mapping[str, Any] = NO_MEMBERS
+    replies: Mapping[str, Reply] = NO_MEMBERS
+    gates: Mapping[str, Sequence[str | Revision]] = NO_MEMBERS
+    conflicts: Mapping[str, str] = NO_MEMBERS
+    manual: Mapping[str, str] = NO_MEMBERS
+    pauses: Mapping[str, PauseAnswer] = NO_MEMBERS
+    check: Checks | None = None
 
 
 class BlockOutput(DocumentNode):
@@ -42,6 +76,27 @@ class BlockOutput(DocumentNode):
     files_modified: Sequence[str] = ()
     files_created: Sequence[str] = ()
     timestamp: str = ""
+
+
+class BlockScenario(DocumentNode):
+    """A simulated run of stateless blocks and its expected result."""
+
+    schema_: str | None = None
+    name: str | None = None
+    description: str | None = None
+    enforces: Sequence[str] = ()
+    golden: bool | None = None
+    skip: str | None = None
+    generated: Generated | None = None
+    block: Block
+    expect: Expectations | None = None
+
+
+class Checks(DocumentNode):
+    """Extra runs for comparison."""
+
+    stateless: bool | None = None
+    permutations: bool | None = None
 
 
 class CodeDeliverables(DocumentNode):
@@ -110,6 +165,30 @@ class EventData(DocumentNode):
 
     lane: str | None = None
     group_id: str | None = None
+
+
+class Expectations(DocumentNode):
+    """The expectations of the run. Only fields that are present, the status and broken contracts are checked."""
+
+    execution_status: ExecutionStatus | None = None
+    steps: Sequence[str] = ()
+    nodes: Mapping[str, NodeStatus] = NO_MEMBERS
+    synthetic: Mapping[str, Synthetic] = NO_MEMBERS
+    events: Sequence[EventType] = ()
+    blockers: Sequence[str | Mapping[str, Any]] = ()
+    findings: Sequence[str | Mapping[str, Any]] = ()
+    conflicts: Sequence[ExpectedConflict] = ()
+    applied: Mapping[str, str] = NO_MEMBERS
+    files: Mapping[str, str | None] = NO_MEMBERS
+
+
+class ExpectedConflict(DocumentNode):
+    """A conflict; fields that are left out are not compared."""
+
+    conflicting_file: str = ""
+    lanes: Sequence[str] = ()
+    resolution: Resolution | None = None
+    applied_from: str | None = None
 
 
 class ExpressionCondition(DocumentNode):
@@ -181,6 +260,14 @@ class GateOption(DocumentNode):
     value: str = ""
     description: str | None = None
     is_default: bool | None = None
+
+
+class Generated(DocumentNode):
+    """Who wrote the file, and what it is there for."""
+
+    by: str = ""
+    goals: Sequence[str] = ()
+    digest: str = ""
 
 
 class GenericDeliverables(DocumentNode):
@@ -299,6 +386,27 @@ class Position(DocumentNode):
     y: float | None = None
 
 
+class Reply(DocumentNode):
+    """The actions of an agent in one run of its block."""
+
+    ticks: float | None = None
+    write: Mapping[str, str | None] = NO_MEMBERS
+    exit: float | None = None
+    output: Literal["none"] | Mapping[str, Any] | None = None
+    raw_: str | None = None
+    timeout: bool | None = None
+    abort: bool | None = None
+
+
+class Repo(DocumentNode):
+    """The repository that the blocks find at the mount point."""
+
+    files: Mapping[str, str] = NO_MEMBERS
+    git: GitState | None = None
+    restrictions: Sequence[str] = ()
+    read_only: bool | None = None
+
+
 class ReviewDeliverables(DocumentNode):
     """The result of a review."""
 
@@ -306,6 +414,12 @@ class ReviewDeliverables(DocumentNode):
     findings: Sequence[str] = ()
     approved: bool | None = None
     summary: str | None = None
+
+
+class Revision(DocumentNode):
+    """Sends a block back."""
+
+    revise: str = ""
 
 
 class RunEvent(DocumentNode):
@@ -419,6 +533,16 @@ class Variable(DocumentNode):
     description: str | None = None
 
 
+Block.leaves = members(
+    "workflow workflows execution telemetry failureMode containers enforce deliverables profile variables conflicts "
+    "manual pauses"
+)
+Block.parts = {
+    "repo": ("repo", Repo),
+    "replies": ("replies", Members(Reply)),
+    "gates": ("gates", Members(Items(ByType(of_object=Revision)))),
+    "check": ("check", Checks),
+}
 BlockOutput.leaves = members("blockId blockType status summary filesModified filesCreated timestamp")
 BlockOutput.parts = {
     "deliverables": (
@@ -436,6 +560,14 @@ BlockOutput.parts = {
         ),
     )
 }
+BlockScenario.leaves = members("$schema=schema_ name description enforces golden skip")
+BlockScenario.parts = {
+    "generated": ("generated", Generated),
+    "block": ("block", Block),
+    "expect": ("expect", Expectations),
+}
+BlockScenario.required_parts = ("block",)
+Checks.leaves = members("stateless permutations")
 CodeDeliverables.leaves = members("blockType filesChanged diffSummary")
 ConditionConfig.leaves = members("expression trueBranchNodeId falseBranchNodeId")
 Config.leaves = members(
@@ -454,6 +586,9 @@ Environment.leaves = members(
     "OUTPUT_DIR=output_dir PREVIOUS_BLOCK_ID=previous_block_id"
 )
 EventData.leaves = members("lane groupId")
+Expectations.leaves = members("executionStatus steps nodes synthetic events blockers findings applied files")
+Expectations.parts = {"conflicts": ("conflicts", Items(ExpectedConflict))}
+ExpectedConflict.leaves = members("conflictingFile lanes resolution appliedFrom")
 ExpressionCondition.leaves = members("expression")
 FanInResult.leaves = members("mergeStrategy")
 FanInResult.parts = {
@@ -476,6 +611,7 @@ ForEachConfig.leaves = members("collectionVariable itemVariable bodyNodeIds maxI
 Gate.leaves = members("id nodeId gateType prompt required timeoutSeconds")
 Gate.parts = {"options": ("options", Items(GateOption))}
 GateOption.leaves = members("label value description isDefault")
+Generated.leaves = members("by goals digest")
 GenericDeliverables.leaves = members("summary")
 GithubMount.leaves = members("source branch cloneDepth fileRestrictions readOnly githubUrl")
 GroupMerge.leaves = members("group completionOrder applied")
@@ -496,7 +632,10 @@ PlainCondition.leaves = members("type expression")
 PlanDeliverables.leaves = members("markdownDocument taskList")
 Port.leaves = members("name dataType type required description")
 Position.leaves = members("x y")
+Reply.leaves = members("ticks write exit output raw=raw_ timeout abort")
+Repo.leaves = members("files git restrictions readOnly")
 ReviewDeliverables.leaves = members("findings approved summary")
+Revision.leaves = members("revise")
 RunEvent.leaves = members("n type nodeId")
 RunEvent.parts = {"data": ("data", EventData)}
 RunTrace.leaves = members("plan outputFolder limits cold warm permutations")
