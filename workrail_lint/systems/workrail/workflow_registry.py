@@ -85,10 +85,10 @@ class Entry(Record):
         return cls(path, ident, kind, tuple(known), tuple(Mention(*each) for each in mentions), name, tuple(slots))
 
     def as_record(self) -> list[Any]:
-        """Return the entry as plain JSON, without its path."""
-        delegations = [[each.pointer, each.target, each.gives] for each in self.delegations]
+        """Return the entry without its path as plain JSON, which comes back from a cache as it was."""
+        delegations = [[each.pointer, each.target, list(each.gives)] for each in self.delegations]
         mentions = [[each.pointer, each.target, each.is_name] for each in self.mentions]
-        return [self.id, self.source_kind, delegations, self.slots, mentions, self.name]
+        return [self.id, self.source_kind, delegations, list(self.slots), mentions, self.name]
 
     @property
     def root(self) -> str:
