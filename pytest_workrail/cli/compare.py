@@ -60,7 +60,7 @@ class _RunReport(Struct, rename="camel"):
 
 
 class _Shown(Struct):
-    """What a run shows of a reason."""
+    """The differences of a run that a reason explains."""
 
     run: str
     shows: list[str]
