@@ -37,7 +37,6 @@ from pytest_workrail.engine.model.events import (
     NodeOutputAppended,
     NodeOutputData,
     NotesPayload,
-    Observation,
     ObservationRecorded,
     PreferencesChanged,
     RunCompleted,
@@ -306,18 +305,13 @@ class Lineage:
             place -= 1
         return advances[place - 1] if place else None
 
-    def observations(self) -> list[Observation]:
-        """Return the node's capability observations, oldest first, in the form the engine evaluates."""
-        observations: list[Observation] = []
-        for event in of_kind(self._events, CapabilityObserved):
-            if event.scope.run_id != self._run.run_id:
-                continue
-            data = event.data
-            if self._counts(event.scope.node_id, data.cap_obs_id):
-                named = _ATTEMPT.search(data.cap_obs_id)
-                place = int(named[2] or 0) if named else 0
-                observations.append(Observation(place, data.capability, data.status, data.provenance))
-        return observations
+    def observations(self) -> list[CapabilityObservedData]:
+        """Return the capability observations of the node's past, oldest first."""
+        return [
+            event.data
+            for event in of_kind(self._events, CapabilityObserved)
+            if event.scope.run_id == self._run.run_id and self._counts(event.scope.node_id, event.data.cap_obs_id)
+        ]
 
     def open_gaps(self) -> list[GapRecordedData]:
         """The unresolved gaps of the node's past, in order."""
