@@ -48,7 +48,7 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, DecisionTraceData, SkippedList
-from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, Preferences
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, GapCategory, Preferences
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.incremental import (
     ProjectionError,
@@ -189,7 +189,7 @@ def has_recap(events: Log, run_id: RunId) -> bool:
 
 RunStatus: TypeAlias = Literal["in_progress", "blocked", "complete", "complete_with_gaps"]
 
-_STOPPING = frozenset({"user_only_dependency", "contract_violation", "capability_missing"})
+_STOPPING: frozenset[GapCategory] = frozenset({"user_only_dependency", "contract_violation", "capability_missing"})
 
 
 def run_status(events: Log, run: Run, tip_snapshot: ExecutionSnapshot) -> Ok[RunStatus] | Err[ProjectionError]:
