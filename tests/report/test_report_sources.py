@@ -97,22 +97,23 @@ class Screen(io.StringIO):
 def test_a_file_gets_no_decoration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    assert terminal_of(None) == Terminal(False, None, 100)
-    assert terminal_of(io.StringIO()) == Terminal(False, None, 100)
+    assert terminal_of(None) == Terminal(False, None, 100, None)
+    assert terminal_of(io.StringIO()) == Terminal(False, None, 100, None)
 
 
 def test_a_terminal_gets_colours_links_and_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "77")
-    assert terminal_of(Screen()) == Terminal(True, file_address, 77)
+    assert terminal_of(Screen()) == Terminal(True, file_address, 77, 77)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert terminal_of(Screen()) == Terminal(False, None, 77)
+    assert terminal_of(Screen()) == Terminal(False, None, 77, 77)
 
 
 def test_addresses_are_absolute_and_hold_nothing_special() -> None:
     here = os.getcwd().replace(os.sep, "/")
     assert file_address("a b.json").endswith("/a%20b.json")
+    assert file_address("a b.json", 7).endswith("/a%20b.json#7")
     assert file_address("a.json") == f"file://{here}/a.json" or "%" in file_address("a.json")
     assert file_address("\x1b]8;;x\udcff.json").isprintable()
     assert file_address("\x1b]8;;x\udcff.json").isascii()

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+_LEAST_ROOM = 20
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def folded(text: str, width: int | None, first: int, rest: int, cells: Callable[[str], int] = len) -> list[str]:
+    """Return a text as lines of whole words, where `first` and `rest` cells are taken before the first and the others.
+
+    Without a width, or where too little of it is left to read well, it is one line. The first line is empty if no word
+    fits on it.
+    """
+    if width is None or width - rest < _LEAST_ROOM:
+        return [text]
+    lines, room = [""], width - first
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if cells(longer) > room and (lines[-1] or (len(lines) == 1 and first > rest)):
+            lines.append(word)
+            room = width - rest
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def article(number: int) -> str:

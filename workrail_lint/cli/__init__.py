@@ -10,8 +10,9 @@ from typing import TextIO
 
 from workrail_lint.base.files import written
 from workrail_lint.base.suggest import did_you_mean, nearest
-from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.terminal import columns, err, out, printable
 from workrail_lint.base.version import VERSION
+from workrail_lint.base.wording import folded
 
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
 COMMANDS = {
@@ -162,7 +163,9 @@ def _interruption(outputs: list[str]) -> str:
 def _help(stream: TextIO, code: int, program: Program) -> int:
     width = max(map(len, program.commands))
     lines = [f"usage: {program.name} COMMAND [ARGUMENT...]", "", program.purpose, ""]
-    lines += [f"  {name.ljust(width)}  {summary}" for name, summary in program.commands.items()]
+    for name, summary in program.commands.items():
+        first, *more = folded(summary, columns(stream), width + 4, width + 4)
+        lines += [f"  {name.ljust(width)}  {first}", *(" " * (width + 4) + part for part in more)]
     lines += ["", f"Run {program.name} COMMAND --help for details."]
     stream.write("\n".join(lines) + "\n")
     return code

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from workrail_lint.base.terminal import err
+from workrail_lint.base.terminal import columns, err
 from workrail_lint.cli import HelpPrinted, UsageError
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Return help with a fixed width, because looking up the width of the terminal loads extra modules."""
-    return argparse.HelpFormatter(prog, width=100)
+    """Return help that fits the terminal; argparse would load extra modules to find out how wide that is."""
+    return argparse.HelpFormatter(prog, width=min(100, columns(sys.stdout) or 100))
 
 
 class Parser(argparse.ArgumentParser):

@@ -1,12 +1,11 @@
 // Runs: the list, the ones to mend first, and a recorded run played on the graph of its workflow.
 
-import { blocksPage, teamPage } from "./charts.js";
 import { choices, filtered, h, icon, link } from "./dom.js";
 import { graphOf } from "./graph.js";
 import { action, isLive, mayWrite, placeLink, send, whatFollows } from "./live.js";
 import { STATES, endOf, firstMoment, isRed, outcomeIcon, sentenceOf, stateOf } from "./outcomes.js";
 import { codeLink, excerptOf, oneColumn, piecesOf, section } from "./panel.js";
-import { addressOf, data, editAddress, edits, here, runAddress, runs, state, stepTitle, workflowById } from "./store.js";
+import { addressOf, data, editAddress, edits, here, runAddress, runs, state, stepTitle, views, workflowById } from "./store.js";
 import { asText, counted, isJson, json } from "./words.js";
 
 /** @typedef {import("../../../tools/studio/page").Run} Run */
@@ -28,7 +27,13 @@ function runsInOrder() {
   return [...list].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.name < b.name ? -1 : 1));
 }
 
-export function runsPage() {
+views.set("runs", runsPage);
+views.set("run", runPage);
+
+/** How a run is drawn that does not follow a flow graph, by its kind; with why it failed. @type {Map<string, (run: Run, failure: any) => HTMLElement>} */
+export const charts = new Map();
+
+function runsPage() {
   const { field, body } = filtered("runs", state.filters, "Filter by name, workflow or message", () => {
     const words = (state.filters.get("runs") ?? "").toLowerCase();
     const fits = runsInOrder().filter((run) => `${run.name} ${run.workflow ?? ""} ${sentenceOf(run)} ${run.path}`.toLowerCase().includes(words));
@@ -38,9 +43,9 @@ export function runsPage() {
   const counts = [...STATES.filter(([name]) => name !== "session" && name !== "error" && name !== "none"), ...OTHERS].map(([value, title]) => ({ value, title, count: data.runs.filter((run) => belongs(run, value)).length }));
   const of = state.params.get("of");
   return h("main.page", { id: "main" }, h("div.row.tools", h("h1", "Runs"),
-    choices("Show", state.only, (only) => here({ only }, "~runs"), [{ value: "all", title: "All", count: data.runs.length }, ...counts.filter(({ count }) => count)]), data.runs.length ? field : null,
+    choices("Show", state.only, (only) => here({ only }, "~runs"), [{ value: "all", title: "All", count: data.runs.length }, ...counts.filter(({ count }) => count)]), field,
     of ? link(here({ of: null }, "~runs"), { class: "tag tag-link" }, `only ${of}`, icon("cross")) : null),
-  data.runs.length ? body : h("p.empty", "No runs here. Record them with: pytest --workrail-runs-json=runs.json, then workrail-lint studio --runs runs.json"));
+  body);
 }
 
 const MOST_DOTS = 24;
@@ -55,12 +60,11 @@ function runRow(run) {
     h("span.run-number", run.turns?.length ? counted(run.turns.length, "turn") : run.events?.length ? counted(run.events.length, "event") : ""), h("span.run-number", run.outcome?.seconds ? `${run.outcome.seconds.toFixed(2)} s` : "")));
 }
 
-export function runPage() {
+function runPage() {
   const run = runs.get(state.run ?? "");
   if (!run) return runsPage();
-  if (run.kind === "team") return teamPage(run, failureBox(run, 0));
-  if (run.kind === "blocks") return blocksPage(run, failureBox(run, 0));
-  return run.turns.length ? storyPage(run) : bareRun(run);
+  const chart = charts.get(run.kind);
+  return chart ? chart(run, failureBox(run, 0)) : run.turns.length ? storyPage(run) : bareRun(run);
 }
 
 /** A test that made no run. @param {Run} run */

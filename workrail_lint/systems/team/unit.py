@@ -115,7 +115,9 @@ def _named_criteria(value: dict[str, Any], pointer: str) -> list[list[str]]:
 
 def _acceptance(document: Document) -> dict[str, Any]:
     assert isinstance(document, AcceptanceDocument)
-    return {"ids": [[each.index, each.id] for each in document.criteria if each.has("id")]}
+    # Another id is a finding of its own, and no text is searched for it.
+    named = ((each.index, each.id) for each in document.criteria if each.has("id"))
+    return {"ids": [[index, ident] for index, ident in named if ac_ids_in(ident) == [ident]]}
 
 
 def _spec(document: Document) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class ResolvedBeforeAsked(TeamRule):
 
     def check_decision(self, decision: Decision, document: StatusDocument, report: Report) -> None:
         asked, resolved = moment(decision.asked_at), moment(decision.resolved_at)
-        if asked is not None and resolved is not None and resolved < asked:
+        if asked is not None and resolved is not None and resolved.instant < asked.instant:
             times = shown(decision.resolved_at), shown(decision.asked_at)
             report(decision.at("resolved_at"), f"resolved_at {times[0]} is before asked_at {times[1]}")
 

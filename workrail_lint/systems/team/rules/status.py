@@ -231,8 +231,8 @@ class LastUpdateStale(TeamRule):
         if updated is None:
             return
         times = [(time, value) for _, value in timestamps(document.model) if (time := moment(value)) is not None]
-        latest, value = max(times, key=lambda pair: pair[0].key)
-        if updated < latest:
+        latest, value = max(times, key=lambda pair: pair[0].instant)
+        if updated.instant < latest.instant:
             report("/last_update", f"last_update {shown(document.model.last_update)} is earlier than {shown(value)}")
 
 
