@@ -32,6 +32,7 @@ from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
+from pytest_workrail.engine.model.trace import SkippedStep
 from pytest_workrail.engine.model.words import NodeKind, Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.incremental import of_kind
@@ -133,11 +134,11 @@ class History:
         self._attempts: Counter[StepInstance] = Counter()
         # The node on which a step became pending, for each that only says why the step was refused.
         self._step_nodes: dict[NodeId, NodeId] = {}
-        self._skipped: dict[tuple[str, str], dict[str, Json]] = {}
+        self._skipped: dict[tuple[str, str], SkippedStep] = {}
         self._last_reasons: dict[str, str] = {}
 
     @property
-    def skipped(self) -> tuple[dict[str, Json], ...]:
+    def skipped(self) -> tuple[SkippedStep, ...]:
         """Return the steps that selections passed over: the first of each step and reason."""
         return tuple(self._skipped.values())
 
@@ -148,13 +149,12 @@ class History:
         done |= {loop_id for attempt in self.attempts for loop_id, _ in attempt.loop_path}
         return tuple((step_id, why) for step_id, why in self._last_reasons.items() if step_id not in done)
 
-    def pass_over(self, entries: Iterable[dict[str, Json]]) -> None:
+    def pass_over(self, entries: Iterable[SkippedStep]) -> None:
         """A selection passed these over."""
         for entry in entries:
-            step_id, because = str(entry["stepId"]), str(entry["because"])
-            self._skipped.setdefault((step_id, because), entry)
-            self._last_reasons.pop(step_id, None)
-            self._last_reasons[step_id] = because
+            self._skipped.setdefault((entry.step_id, entry.because), entry)
+            self._last_reasons.pop(entry.step_id, None)
+            self._last_reasons[entry.step_id] = entry.because
 
     def start(self, root: NodeId | None, start: StartView, added: Mapping[str, Json], exchange: Exchange) -> None:
         """A run was opened, or can't be because no step can be chosen."""
@@ -190,7 +190,7 @@ class History:
         match view.profile.unset_condition:
             case "ask":
                 traces = [event.data for event in added if isinstance(event, DecisionTraceAppended)]
-                self.pass_over(entry.to_wire() for trace in traces for entry in skipped_of(trace).entries)
+                self.pass_over(entry for trace in traces for entry in skipped_of(trace).entries)
             case "pass_over" if view.program.interpreter.has_conditions:
                 request: Any = read_continue(exchange.request).value
                 answer = Submit(None, request.submission.artifacts, request.context)
@@ -203,7 +203,7 @@ class History:
         """Record the steps that a selection passed over, whether or not it found a step."""
         match chosen:
             case Ok(Selection(passed=passed)) | Err(LoopVariableUnset(passed=passed)):
-                self.pass_over(each.skipped(context).to_wire() for each in passed)
+                self.pass_over(each.skipped(context) for each in passed)
             case _:
                 pass
 

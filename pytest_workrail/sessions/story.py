@@ -43,7 +43,7 @@ from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot, RetryableBlock
 from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
-from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, NodeKind, Preferences
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.session_facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder
@@ -61,7 +61,7 @@ class StoryNode(Struct):
 
     number: int
     node_id: NodeId
-    kind: str
+    kind: NodeKind
     parent: int | None
     at_ms: int
     index: int

@@ -398,20 +398,6 @@ class ClaimProvenance(Value, frozen=True, omit_defaults=False, tag_field="kind",
 Provenance: TypeAlias = ProbeProvenance | AttemptProvenance | ClaimProvenance
 
 
-class Observation(Struct, frozen=True):
-    """A capability observation in the form that is recorded; `artifact_index` is its place in the submission."""
-
-    artifact_index: int
-    capability: Capability
-    status: CapabilityStatus
-    provenance: Provenance
-
-    @property
-    def is_strong(self) -> bool:
-        """True when something was tried; a mere claim neither unlocks nor locks anything."""
-        return self.provenance.enforcement_grade == "strong"
-
-
 class CapabilityObservedData(Value, frozen=True):
     """The status of a capability, and its provenance."""
 
