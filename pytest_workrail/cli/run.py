@@ -16,9 +16,7 @@ from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 
 def main(arguments: list[str]) -> int:
     """Run every workflow and report how the runs ended."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     searched = searched_workflows(args)
     if not searched.workflows:
         return searched.nothing_found()
@@ -107,15 +105,14 @@ def _print_exchanges(run: Run, steps: list[str]) -> None:
     reached = set()
     for exchange in run.transcript.exchanges:
         request: Any = exchange.request
-        pending: Any = exchange.response.get("pending")
-        asked: Any = pending["stepId"] if pending else None
+        asked = exchange.step
         if not steps or answered in steps:
             names = ("initialContext", "context", "notes", "output", "artifacts", "intent")
             answer = {name: request[name] for name in names if name in request}
             out(f"{exchange.tool} {printable(json.dumps(answer, ensure_ascii=False))}")
-        if pending and (not steps or asked in steps):
+        if asked is not None and exchange.pending is not None and (not steps or asked in steps):
             out(f"  {printable(asked)}:")
-            for line in str(pending["prompt"]).splitlines():
+            for line in str(exchange.pending["prompt"]).splitlines():
                 out(f"  | {printable(line)}")
         answered = asked
         reached.add(asked)

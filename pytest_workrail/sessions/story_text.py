@@ -96,7 +96,7 @@ def place_of(node: StoryNode) -> str:
 
 
 def _beats(story: Story, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
-    """Yield what happened, in order; attempts that are blocked like the one before are one line, except in full."""
+    """Yield the events in order; attempts blocked like the one before are one line, unless all are asked for."""
     previous: Beat | None = None
     repeated: list[Advance] = []
     for beat in story.beats:
@@ -159,7 +159,7 @@ def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | N
 
 
 def _details(story: Story, beat: Advance, full: bool) -> Iterator[str]:
-    """Yield what was submitted, and what came of it."""
+    """Yield the lines about a submission and its outcome."""
     if beat.notes is not None:
         yield from _notes(beat.notes, full)
     elif outcome(story, beat) in ("blocked", "gate"):

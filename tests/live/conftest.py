@@ -7,4 +7,5 @@ _HERE = str(Path(__file__).parent)
 if _HERE not in sys.path:
     sys.path.insert(0, _HERE)
 
+from browsers import browser, page, shared_page  # noqa: E402, F401 - fixtures
 from live_project import project, serve, studio  # noqa: E402, F401 - fixtures

@@ -6,7 +6,7 @@ from typing import Any
 
 from tables import for_each
 
-from pytest_workrail.agents.agent import Action, Checkpoint, Prefer, Rewind, Submit
+from pytest_workrail.agents.agent import Action, Checkpoint, Exchange, Prefer, Rewind, Submit
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.sessions import stats
@@ -152,7 +152,7 @@ def test_the_outcome_in_an_answer(
     response: dict[str, Any], is_error: bool, kind: str, pending: str | None, is_complete: bool, codes: Any
 ) -> None:
     tokens = ("continueToken", "checkpointToken", "retryContinueToken", "nextCall", "gateToken", "resumeToken")
-    found = outcome_of({**response, **dict.fromkeys(tokens, "t")}, is_error)
+    found = outcome_of(Exchange("continue_workflow", {}, {**response, **dict.fromkeys(tokens, "t")}, is_error))
     assert found == Outcome(kind, pending, is_complete, codes)
     assert found.answer == response
 

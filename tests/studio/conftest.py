@@ -6,3 +6,5 @@ from pathlib import Path
 _HERE = str(Path(__file__).parent)
 if _HERE not in sys.path:
     sys.path.insert(0, _HERE)
+
+from browsers import browser, own_page, page, shared_page  # noqa: E402, F401 - fixtures

@@ -1,8 +1,8 @@
-"""Numbers, names and lists inside sentences."""
+"""Numbers, names and lists inside sentences, and columns of words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 _LEAST_ROOM = 20
 
@@ -59,6 +59,18 @@ def name_list(names: Iterable[object]) -> str:
     known = list(names)
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
     return ", ".join(_on_one_line(str(name)) for name in known[:_MOST_NAMES]) + more if known else "(none)"
+
+
+def columns(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> list[str]:
+    """Return rows as lines with columns of one width; with `numbers`, all but the first end at the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if numbers and at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _on_one_line(text: str) -> str:

@@ -46,6 +46,10 @@ class UsageError(Exception):
     """Bad arguments, configuration or files: reported in one line, exit code 2."""
 
 
+class HelpPrinted(Exception):  # noqa: N818 - nothing is wrong
+    """The help of a command was all that was asked for."""
+
+
 class Program:
     """A program with commands; the module of each has its name and a function `main(arguments) -> exit code`."""
 
@@ -117,7 +121,10 @@ def _run(args: list[str], program: Program) -> int:
     if name not in program.commands:
         hint = did_you_mean(nearest(name, program.commands))
         raise UsageError(f"unknown command '{name}'{hint} (run {program.name} --help for a list)")
-    return int(import_module(f"{program.package}.{name}").main(args[1:]))
+    try:
+        return int(import_module(f"{program.package}.{name}").main(args[1:]))
+    except HelpPrinted:
+        return OK
 
 
 def _open_closed_streams() -> None:

@@ -47,9 +47,7 @@ class _FileChange(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.git is None and len(args.paths) != 2:
         raise UsageError("name two workflows, or use --git REV [PATH...]")
     paths = args.paths or [os.curdir]

@@ -14,9 +14,7 @@ from workrail_lint.systems.workrail.engines.releases import BUILTINS, Target, na
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.action == "list":
         _list(as_json=args.format == "json", everything=args.all)
     elif args.action == "show":

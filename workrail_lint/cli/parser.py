@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from workrail_lint.base.terminal import columns, err
-from workrail_lint.cli import UsageError
+from workrail_lint.cli import HelpPrinted, UsageError
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 
 
@@ -20,7 +20,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that raises `UsageError` instead of exiting.
+    """An argparse parser that raises `UsageError` instead of exiting, and `HelpPrinted` after its help.
 
     Before `--`, an argument that begins with a dash is an option or an error; after it, a path.
     """
@@ -57,12 +57,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (run {self.prog} --help for details)")
 
-    def parsed(self, arguments: list[str]) -> argparse.Namespace | None:
-        """Return the arguments, or None if `--help` was given and printed."""
-        try:
-            return self.parse_args(arguments)
-        except SystemExit:
-            return None
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise HelpPrinted
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """The arguments of a command, or of an action of it; both come this way."""

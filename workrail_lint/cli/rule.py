@@ -33,10 +33,7 @@ _WIDTH = 100
 
 
 def main(arguments: list[str], name: str = "rule") -> int:
-    args = parser(name).parsed(arguments)
-    if args is None:
-        return OK
-
+    args = parser(name).parse_args(arguments)
     rules = _known_rules()
     families = rules.families()
     known = tuple(sorted(rules(), key=lambda rule: (family_order(rule.family), rule.code)))

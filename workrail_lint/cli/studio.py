@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.progress import tracked
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.terminal import err, out, out_bytes, printable
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import (
@@ -62,9 +62,7 @@ _SHOWN = ("code", "name", "severity", "message", "pointer", "step", "range", "fi
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.watch:
         return watch(args.paths, lambda: build(args), lambda: deciding_files(args))
     return build(args)
@@ -142,6 +140,9 @@ def build(args: argparse.Namespace) -> int:
     if args.watch:
         data["watched"] = digest(script_bytes(data))
     content = page_bytes(data, project.name) if args.format == "html" else b"%b\n" % script_bytes(data)
+    if args.output == "-":
+        out_bytes(content)
+        return OK
     write_output(args.output, content)
     drawn = [counted(len(data["workflows"]), "workflow")] if data["workflows"] or not project.documents else []
     drawn += [counted(project.documents, "other document")] if project.documents else []

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import Unreadable
+from workrail_lint.base.result import Record
 from workrail_lint.documents.source_text import Edit, Position, Span
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Phase(str, Enum):
     LINT = "lint"
 
 
-class Finding:
+class Finding(Record):
     """One problem: the rule, the severity, the message, the place, and how to fix it."""
 
     __slots__ = (
@@ -184,11 +185,6 @@ class Finding:
 
     def __repr__(self) -> str:
         return f"Finding({self.code} {self.severity.value} {self.path}#{self.pointer}: {self.message})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Finding):
-            return NotImplemented
-        return all(getattr(self, slot) == getattr(other, slot) for slot in self.__slots__)
 
     def __hash__(self) -> int:
         return hash((self.code, self.path, self.pointer, self.message))

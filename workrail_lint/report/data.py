@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 import os
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
 
 from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.base.result import Record
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.findings import Confidence, Edit, Position, Safety, Severity, Span
 from workrail_lint.project.baseline import fingerprint
@@ -62,17 +62,30 @@ class Reported:
         return self.finding.span or Span(_START, _START)
 
 
-class Summary(NamedTuple):
+class Summary(Record):
     """Counts for the last line and for programs."""
 
-    files: int
-    errors: int
-    warnings: int
-    infos: int
-    fixable: int  # by safe fixes
-    fixable_unsafe: int
-    baselined: int
-    suppressed: int
+    __slots__ = ("baselined", "errors", "files", "fixable", "fixable_unsafe", "infos", "suppressed", "warnings")
+
+    def __init__(
+        self,
+        files: int,
+        errors: int,
+        warnings: int,
+        infos: int,
+        fixable: int,
+        fixable_unsafe: int,
+        baselined: int,
+        suppressed: int,
+    ) -> None:
+        self.files = files
+        self.errors = errors
+        self.warnings = warnings
+        self.infos = infos
+        self.fixable = fixable  # by safe fixes
+        self.fixable_unsafe = fixable_unsafe
+        self.baselined = baselined
+        self.suppressed = suppressed
 
     @property
     def findings(self) -> int:

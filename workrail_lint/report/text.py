@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
+from workrail_lint.base.result import Record
 from workrail_lint.base.terminal import LOG_COMMAND, Style, columns, one_line, printable, shown_path, uses_colour
 from workrail_lint.base.wording import counted, folded, listed
 from workrail_lint.documents.source_text import SourceText
@@ -20,19 +21,25 @@ _LEAST_MESSAGE = 40  # in a narrower column, a message begins on the next line
 _MOST_CHANGES, _LONGEST_CHANGE = 8, 160  # a fix that changes more is shown by --diff
 
 
-class Frame(NamedTuple):
+class Frame(Record):
     """The lines, and how many cells their numbers take."""
 
-    lines: list[str]
-    gutter: int
+    __slots__ = ("gutter", "lines")
+
+    def __init__(self, lines: list[str], gutter: int) -> None:
+        self.lines = lines
+        self.gutter = gutter
 
 
-class _Window(NamedTuple):
+class _Window(Record):
     """The part of a line that is shown, and how many cells it takes up to the marked stretch and in it."""
 
-    text: str
-    indent: int
-    marked: int
+    __slots__ = ("indent", "marked", "text")
+
+    def __init__(self, text: str, indent: int, marked: int) -> None:
+        self.text = text
+        self.indent = indent
+        self.marked = marked
 
 
 def frame(source: SourceText, span: Span, width: int, style: Style, colour: str) -> Frame:
@@ -338,13 +345,16 @@ _WIDTH = 100
 _WIDEST = 160
 
 
-class Terminal(NamedTuple):
+class Terminal(Record):
     """The arguments of `ReportData` that depend on where the output goes."""
 
-    colour: bool
-    link: Callable[[str, int], str] | None
-    width: int
-    wrap: int | None
+    __slots__ = ("colour", "link", "width", "wrap")
+
+    def __init__(self, colour: bool, link: Callable[[str, int], str] | None, width: int, wrap: int | None) -> None:
+        self.colour = colour
+        self.link = link
+        self.width = width
+        self.wrap = wrap
 
 
 def terminal_of(stream: TextIO | None) -> Terminal:

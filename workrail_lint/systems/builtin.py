@@ -6,7 +6,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from workrail_lint.systems.base import LazySystem, Manifest, System, read_manifest
+from workrail_lint.systems.base import LazySystem, Manifest, System
 
 if TYPE_CHECKING:
     from workrail_lint.systems.scenario.system import ScenarioSystem  # most checks play none
@@ -19,7 +19,7 @@ _NAMES = ("scenario", "team", "blocks", "workrail")
 def manifests() -> tuple[Manifest, ...]:
     """Return what each system says of itself before it is needed."""
     folder = os.path.dirname(__file__)
-    return tuple(read_manifest(os.path.join(folder, name)) for name in _NAMES)
+    return tuple(Manifest(os.path.join(folder, name)) for name in _NAMES)
 
 
 def builtin_systems() -> list[System]:

@@ -3,12 +3,16 @@
 import { h, icon, link } from "./dom.js";
 import { conflictsOf, outcomeIcon, stateOf, teamEnd } from "./outcomes.js";
 import { section } from "./panel.js";
+import { charts } from "./runs.js";
 import { here, state } from "./store.js";
 import { counted, wordsOf } from "./words.js";
 
 /** @typedef {import("../../../tools/studio/page").Run} Run */
 /** @typedef {{name: string, from: number, to: number, beats: Beat[], tries?: number}} Phase */
 /** @typedef {{kind: string, at: number, phase: Phase, event: string, agent?: string, task?: string, status?: string, set?: string, ok?: boolean, check?: string, decisions?: string[], [fact: string]: any}} Beat */
+
+charts.set("team", teamPage);
+charts.set("blocks", blocksPage);
 
 // What a reader of a session skips, and what another event says already.
 const QUIET = new Set(["read_status", "write", "verify", "end", "user_reply", "decision"]);
@@ -71,7 +75,7 @@ const [FIRST, WIDEST, NARROWEST, CHART] = [118, 46, 31, 830];
 const UPRIGHT = 66;
 
 /** @param {Run} run @param {any} failure */
-export function teamPage(run, failure) {
+function teamPage(run, failure) {
   const { beats, phases } = beatsOf(run);
   const tasks = Object.keys(run.tasks);
   const column = Math.max(NARROWEST, Math.min(WIDEST, Math.floor(CHART / Math.max(1, beats.length))));
@@ -139,7 +143,7 @@ const PLACES = ["first", "second", "third", "fourth"];
 const REASONS = new Map([["user-resolved", "a person decided"], ["first-complete-wins", "it finished first"]]);
 
 /** @param {Run} run @param {any} failure */
-export function blocksPage(run, failure) {
+function blocksPage(run, failure) {
   const byNode = new Map(run.nodes.map((item) => [item.node, item]));
   const nameOf = (/** @type {string} */ node) => run.labels?.[node] ?? node;
   const conflicts = conflictsOf(run);

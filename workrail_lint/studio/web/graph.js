@@ -1,6 +1,7 @@
 // The flow graph: cards over one drawing of rails. All places come from the data; the page only draws, and may fold.
 
 import { h, hidden, icon, link, svg } from "./dom.js";
+import { pairsOf } from "./layers.js";
 import { addressOf, here, state } from "./store.js";
 
 /** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
@@ -9,8 +10,8 @@ import { addressOf, here, state } from "./store.js";
 /** @typedef {import("../../../tools/studio/page").Layer} Layer */
 /** @typedef {[number, number]} Point */
 /**
- * A run on the graph: how often it came to each step, in which round of a loop it is, where it stands.
- * @typedef {{visits?: Map<string, number>, rounds?: Map<string, number>, step?: string | null, failed?: string | null, href?: (step: string) => string}} Story
+ * A run on the graph: how often it came to each step, on which way, in which round of a loop it is, where it stands.
+ * @typedef {{visits?: Map<string, number>, way?: (string | null)[], rounds?: Map<string, number>, step?: string | null, failed?: string | null, href?: (step: string) => string}} Story
  */
 
 const RADIUS = 9;
@@ -84,7 +85,7 @@ export function graphOf(workflow, layer, story = {}, bar = []) {
   const drawing = folded(workflow.layout);
   const canvas = h("div.canvas", { at: { width: drawing.width, height: drawing.height } },
     drawing.groups.map((group) => frameBox(workflow, group, layer, story)),
-    rails(drawing, layer.traffic, story.visits),
+    rails(drawing, layer.traffic, story.way),
     drawing.groups.map((group) => boundBadge(group, story)),
     drawing.labels.map((label) => labelBox(label, layer)),
     drawing.nodes.map((node) => card(workflow, node, layer, story)),
@@ -113,35 +114,26 @@ function foldButton(drawing) {
   return link(here({ fold: isFolded ? null : phases.map((frame) => frame.id).join(",") }), { class: "button small fold-all" }, icon(isFolded ? "plus" : "minus"), isFolded ? "Unfold" : "Fold");
 }
 
-/** The rails that a run took: those at its steps, and those between joints that lead from one to the other. @param {Drawing} drawing @param {Map<string, number>} visits */
-function railsTaken(drawing, visits) {
-  const came = (/** @type {string | null} */ step) => (step === null ? 0 : visits.get(step) ?? 0);
-  const taken = new Set(drawing.rails.filter((rail) => rail.kind !== "skip" && (came(rail.to) || came(rail.from)) && (rail.kind !== "back" || came(rail.to) > 1)));
-  const between = drawing.rails.filter((rail) => !rail.from && !rail.to);
-  const starts = [...taken].map((rail) => rail.points[0]);
-  const leadsOn = (/** @type {Point} */ at, /** @type {number} */ depth) => {
-    let found = starts.some((point) => distance(point, at) < 9);
-    for (const rail of depth < 7 ? between : []) {
-      if (distance(rail.points[0], at) >= 9 || !leadsOn(rail.points[rail.points.length - 1], depth + 1)) continue;
-      taken.add(rail);
-      found = true;
-    }
-    return found;
-  };
-  for (const rail of [...taken]) leadsOn(rail.points[rail.points.length - 1], 0);
-  return taken;
+/** How many ways lead over a rail. @param {import("../../../tools/studio/page").Rail} rail @param {import("../../../tools/studio/page").Pair[]} pairs */
+function waysOver({ from, to, fromSteps = [from], toSteps = [to] }, pairs) {
+  return new Set(pairs.filter((pair) => fromSteps.includes(pair.from) && toSteps.includes(pair.to)).flatMap((pair) => [...pair.ways])).size;
 }
 
-/** @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic | undefined} traffic @param {Map<string, number> | undefined} visits */
-function rails(drawing, traffic, visits) {
+/** How many sessions took a rail; into a step, all that came to it. @param {import("../../../tools/studio/page").Rail} rail @param {import("../../../tools/studio/page").Traffic} traffic */
+function sessionsOver(rail, { visits, pairs }) {
+  return rail.kind === "back" || rail.toSteps || !rail.to ? waysOver(rail, pairs) : visits.get(rail.to) ?? 0;
+}
+
+/** @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic | undefined} traffic @param {(string | null)[]} way */
+function rails(drawing, traffic, way = []) {
   const order = new Map([["skip", 0], ["main", 1], ["branch", 1], ["back", 2]]);
   const sorted = [...drawing.rails].sort((a, b) => (order.get(a.kind) ?? 1) - (order.get(b.kind) ?? 1));
-  const taken = visits ? railsTaken(drawing, visits) : new Set();
-  const weight = (/** @type {any} */ rail) => (traffic?.total && rail.kind !== "skip" && (rail.to || rail.from) ? ` h${Math.min(4, Math.ceil((4 * (traffic.visits.get(rail.to ?? rail.from) ?? 0)) / traffic.total))}` : "");
+  const taken = pairsOf([way]);
+  const weight = (/** @type {import("../../../tools/studio/page").Rail} */ rail) => (traffic?.total ? ` h${Math.min(4, Math.ceil((4 * sessionsOver(rail, traffic)) / traffic.total))}` : "");
   return svg("svg", { class: "rails", width: drawing.width, height: drawing.height, "aria-hidden": "true" },
     svg("defs", {}, svg("marker", { id: "tip", markerUnits: "userSpaceOnUse", markerWidth: 12, markerHeight: 12, viewBox: "0 0 8 8", refX: 6, refY: 4, orient: "auto" },
       svg("path", { class: "tip", d: "M0 1L7 4L0 7z" }))),
-    sorted.map((rail) => svg("path", { class: `rail ${rail.kind}${taken.has(rail) ? " passed" : ""}${weight(rail)}`, d: railPath(rail.points), "marker-end": rail.to && rail.kind !== "back" ? "url(#tip)" : null })),
+    sorted.map((rail) => svg("path", { class: `rail ${rail.kind}${waysOver(rail, taken) ? " passed" : ""}${weight(rail)}`, d: railPath(rail.points), "marker-end": rail.to && rail.kind !== "back" ? "url(#tip)" : null })),
     drawing.bars.map((bar) => svg("rect", { class: "bar", x: bar.x, y: bar.y, width: bar.w, height: 4, rx: 2 })),
     drawing.joints.map((at) => svg("circle", { class: "joint", cx: at[0], cy: at[1], r: 4 })),
     svg("circle", { class: "dot", cx: drawing.start[0], cy: drawing.start[1], r: 5 }),
@@ -149,15 +141,18 @@ function rails(drawing, traffic, visits) {
     svg("circle", { class: "dot", cx: drawing.end[0], cy: drawing.end[1], r: 3 }));
 }
 
-/** How many sessions took a rail. @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic} traffic */
-function counts(drawing, { visits, back }) {
-  const put = (/** @type {number} */ left, /** @type {number} */ top, /** @type {number | undefined} */ count, kind = "") => (count ? h("span.flow-count", { class: kind, at: { left, top } }, String(count)) : null);
+/** How many sessions took a rail: beside each step, on what leads past some, and on what leads back. @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic} traffic */
+function counts(drawing, traffic) {
   return drawing.rails.map((rail) => {
+    const count = sessionsOver(rail, traffic);
+    const put = (/** @type {number} */ left, /** @type {number} */ top, kind = "") => (count ? h("span.flow-count", { class: kind, at: { left, top } }, String(count)) : null);
+    const [, second, third] = rail.points;
     const last = rail.points[rail.points.length - 1];
-    if (rail.kind === "back") return put(rail.points[1][0], (rail.points[1][1] + rail.points[2][1]) / 2 + 26, back.get(rail.to ?? ""), "again");
-    if (rail.kind === "skip" || !rail.to) return null;
-    const label = drawing.labels.find((item) => item.to === rail.to);
-    return label ? put(label.x + label.w + 16, label.y + label.h / 2, visits.get(rail.to)) : put(last[0] + 18, last[1] - 13, visits.get(rail.to));
+    if (rail.kind === "back") return put(second[0], (second[1] + third[1]) / 2 + 26, "again");
+    if (rail.kind === "skip") return put(second[0], (second[1] + third[1]) / 2, "skip");
+    const label = rail.to ? drawing.labels.find((item) => item.to === rail.to) : null;
+    if (label) return put(label.x + label.w + 16, label.y + label.h / 2);
+    return rail.to && !rail.toSteps ? put(last[0] + 18, last[1] - 13) : null;
   });
 }
 

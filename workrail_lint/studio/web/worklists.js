@@ -87,7 +87,7 @@ function findingEntry(workflow, found) {
 function sourceAt(workflow, finding) {
   if (workflow.broken) return excerptOf(workflow.broken.excerpt, workflow.broken.line);
   const step = workflow.stepById.get(finding.step ?? "");
-  const lines = step ? sourceLines(step) : [];
+  const lines = step ? sourceLines(workflow, step) : [];
   const at = lines.findIndex(([number]) => number === finding.range.start.line);
   return at < 0 ? null : numbered(lines.slice(Math.max(0, at - 1), at + 2), finding.range.start.line, "excerpt");
 }

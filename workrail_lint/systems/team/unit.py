@@ -16,7 +16,14 @@ from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.model.build import document_model
 from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.options import TeamOptions
-from workrail_lint.systems.team.rules.base import AcceptanceDocument, Backlog, Document, HistoryDocument, StatusDocument
+from workrail_lint.systems.team.rules.base import (
+    AcceptanceDocument,
+    Backlog,
+    Document,
+    HistoryDocument,
+    MarkdownFile,
+    StatusDocument,
+)
 from workrail_lint.systems.team.sections import Sections
 from workrail_lint.systems.team.session import SessionFolder, list_files
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, task_ids_in
@@ -114,6 +121,7 @@ def _acceptance(document: Document) -> dict[str, Any]:
 
 
 def _spec(document: Document) -> dict[str, Any]:
+    assert isinstance(document, MarkdownFile)
     section = Sections(document.reader, document.options.aliases).criteria()
     return {"title": None if section is None else section[0], "ids": [] if section is None else section[1]}
 

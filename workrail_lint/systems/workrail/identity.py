@@ -112,14 +112,12 @@ def verdict_of_id(ident: str, source_kind: str) -> IdVerdict:
     return IdVerdict.OK
 
 
-def suggest(
-    ident: str, source_kind: str, existing: Collection[str] = (), *, namespace: str | None = None
-) -> str | None:
+def suggest(ident: str, source_kind: str, existing: Collection[str] = ()) -> str | None:
     """The namespaced id a legacy one should get; the same on every machine and at any time.
 
-    `namespace` overrides the one that goes with the source. Bundled workflows have none to suggest.
+    Bundled workflows have no namespace to suggest.
     """
-    space = namespace or _NAMESPACES.get(source_kind)
+    space = _NAMESPACES.get(source_kind)
     if space is None:
         return None
     name = ident.lower().replace("-", "_")
@@ -156,15 +154,6 @@ UNLISTED_FOLDERS = ("examples", "internal")
 def variant_of(path: str) -> Variant:
     """The variant a path is marked as, by the first marker in it."""
     return next((variant for variant, _ in _MARKED if f".{variant.value}." in path), Variant.STANDARD)
-
-
-def plain_stem(path: str) -> str:
-    """A file's name without folder, extension and variant markers."""
-    name = _parts(path)[-1]
-    stem, dot, extension = name.rpartition(".")
-    parts = (stem if dot and extension.lower() == "json" else name).split(".")
-    markers = {variant.value for variant, _ in _MARKED}
-    return ".".join(part for index, part in enumerate(parts) if index == 0 or part not in markers)
 
 
 def source_root(path: str) -> str:

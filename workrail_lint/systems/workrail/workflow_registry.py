@@ -7,7 +7,7 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from copy import copy
+from typing import Any
 
 from workrail_lint.base.result import Record
 from workrail_lint.base.suggest import did_you_mean, nearest_id
@@ -57,7 +57,7 @@ class Mention(Record):
 class Entry(Record):
     """The facts about a workflow that other files need."""
 
-    __slots__ = ("delegations", "id", "mentions", "name", "path", "source_kind")
+    __slots__ = ("delegations", "id", "mentions", "name", "path", "slots", "source_kind")
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Entry(Record):
         delegations: tuple[Delegation, ...] = (),
         mentions: tuple[Mention, ...] = (),
         name: str = "",
+        slots: tuple[str, ...] = (),
     ) -> None:
         self.path = path
         self.id = id
@@ -74,6 +75,20 @@ class Entry(Record):
         self.delegations = delegations
         self.mentions = mentions
         self.name = name
+        self.slots = slots  # that bindings can fill
+
+    @classmethod
+    def from_record(cls, path: str, record: list[Any]) -> Entry:
+        """Return the entry of a workflow from what `as_record` made of it."""
+        ident, kind, delegations, slots, mentions, name = record
+        known = (Delegation(pointer, target, tuple(gives)) for pointer, target, gives in delegations)
+        return cls(path, ident, kind, tuple(known), tuple(Mention(*each) for each in mentions), name, tuple(slots))
+
+    def as_record(self) -> list[Any]:
+        """Return the entry without its path as plain JSON, which comes back from a cache as it was."""
+        delegations = [[each.pointer, each.target, list(each.gives)] for each in self.delegations]
+        mentions = [[each.pointer, each.target, each.is_name] for each in self.mentions]
+        return [self.id, self.source_kind, delegations, list(self.slots), mentions, self.name]
 
     @property
     def root(self) -> str:
@@ -159,10 +174,11 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
     if new is None or not isinstance(operation, Replace) or operation.value == new:
         return finding
 
-    result = copy(finding)  # what the file's own check said may be kept for the next run
-    result.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)
-    result.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
-    return result
+    # Another finding, because what the file's own check said may be kept for the next run.
+    return finding.replaced(
+        message=finding.message.removesuffix(quoted(operation.value)) + quoted(new),
+        fix=unsafe(f"rename it to {new}", Replace(operation.pointer, new)),
+    )
 
 
 class _Registry:
