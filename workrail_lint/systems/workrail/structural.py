@@ -64,8 +64,8 @@ def structural_findings(workflow: Workflow) -> list[Finding]:
 def start_findings(workflow: Workflow, *, engine: bool = True) -> list[Finding]:
     """Why the engine can't start a run: the first step must still exist after templates are expanded.
 
-    Only a template call can remove it: expanded ids never equal the caller's. What is not meant for the engine starts at
-    the first expanded step.
+    Only a template call can remove it: expanded ids never equal the caller's. A workflow for the IR alone starts at the
+    first expanded step.
     """
     first = workflow.steps[0] if workflow.steps else None
     if first is None or first.index != 0 or first.kind != "standard" or first.template_call is None:
@@ -74,7 +74,7 @@ def start_findings(workflow: Workflow, *, engine: bool = True) -> list[Finding]:
     message = (
         "a run can't start at a template call, because expanding it removes the step; put a plain step before it"
         if engine
-        else "a template call comes first, which works with the ir target only; for the engine, put a plain step before it"
+        else "a template call as first step works with the ir target only; for the engine, put a plain step before it"
     )
     return [
         Finding(
