@@ -312,7 +312,13 @@ class PromptBlocksNode(Node):
     @property
     def has_bindings(self) -> bool:
         """Return whether one of the bound texts has a binding token."""
-        values = [self.goal, *self.constraints, *self.procedure, *self.verify, *self.output_required.values()]
+        values: list[Any] = [
+            self.goal,
+            *self.constraints,
+            *self.procedure,
+            *self.verify,
+            *self.output_required.values(),
+        ]
         if not _STRINGS.issuperset(map(type, values)):
             values = [value for value in values if isinstance(value, str)]
         return BINDING_PREFIX in "\n".join(values)
