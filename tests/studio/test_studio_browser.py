@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from effort import times
-from samples import HOSTILE, branching, go, write_project
+from samples import HOSTILE, branching, go, phased, write_project
 
 from workrail_lint.cli import main
 from workrail_lint.studio.page import page
@@ -374,6 +374,39 @@ def test_changes_are_drawn_where_they_are(browser: Any, tmp_path: Path, monkeypa
     view.click(".ghost")
     view.wait_for_selector(".work.open:has-text('Step is gone')")
     assert "Plan it." in view.inner_text(".work.open .all-gone"), "its text is kept"
+    view.close()
+
+
+def test_phases_fold_by_the_titles_of_their_steps(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path, phased())
+    assert main(["studio", "workflows", "--isolated", "--output", "page.html"]) == 0
+    view = browser.new_page(viewport={"width": 1400, "height": 900})
+    view.goto(f"{(tmp_path / 'page.html').as_uri()}#demo.phased?layer=findings")
+    view.wait_for_selector(".phase-mark")
+    assert view.locator(".phase-mark").all_inner_texts() == ["Phase 1", "Phase 2"], "phase 3 is one step"
+    cards = view.locator(".canvas .card")
+    shown = [card.get_attribute("data-step") for card in cards.all()]
+    view.click(".phase-mark >> nth=0")
+    view.wait_for_selector(".frame.phase.is-folded")
+    assert view.inner_text(".frame.phase strong >> nth=0") == "Phase 1"
+    assert "4 steps" in view.inner_text(".frame.phase")
+    left = [card.get_attribute("data-step") for card in cards.all()]
+    assert left == [ident for ident in shown if ident not in ("first", "small-way", "large-way", "more")]
+    assert view.evaluate(
+        """() => {
+          const drawn = [...document.querySelectorAll('.canvas .card, .canvas .is-folded')];
+          const boxes = drawn.map(each => each.getBoundingClientRect());
+          return boxes.every((a, at) => boxes.slice(at + 1).every(b => b.top >= a.bottom || a.top >= b.bottom));
+        }"""
+    )
+    view.click(".zoom >> text=unfold")
+    view.wait_for_selector(".phase-mark >> nth=1")
+    view.click(".zoom >> text=fold")
+    view.wait_for_selector(".is-folded >> nth=1")
+    assert [card.get_attribute("data-step") for card in cards.all()] == ["last"]
     view.close()
 
 

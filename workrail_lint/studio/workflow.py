@@ -160,7 +160,6 @@ class _Steps:
                 view.delegations = [delegation.raw for delegation in step.delegations]
         return view
 
-
     def _source(self, step: ProgramStep, parts: list[PromptPiece]) -> Data | None:
         """Return the step as its file has it: the line it begins at, and its JSON.
 

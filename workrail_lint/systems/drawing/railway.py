@@ -503,7 +503,9 @@ def layout_data(drawing: Layout) -> Data:
 
 
 def _steps(name: str, end: str | None, steps: frozenset[str | None]) -> Data:
-    return {} if steps == {end} and end is not None else {name: sorted(steps, key=lambda step: (step is not None, step))}
+    if end is not None and steps == {end}:
+        return {}
+    return {name: sorted(steps, key=lambda step: (step is not None, step))}
 
 
 def _box(x: int, y: int, w: int, h: int) -> Data:
