@@ -292,7 +292,8 @@ def test_lists_are_sorted_and_filtered(opened: Any, built: Any) -> None:
     names = sorted(item["name"].lower() for item in built[1]["workflows"] if item["id"] != "demo.hostile")
     for wanted in (names, names[::-1]):
         opened.click("[data-sort=workflow]")
-        opened.wait_for_selector(f"th[aria-sort={'ascending' if wanted is names else 'descending'}]")
+        order = "ascending" if wanted is names else "descending"
+        opened.wait_for_selector(f"th[aria-sort={order}]:has([data-sort=workflow])")
         shown = [name.lower() for name in opened.locator("a.name").all_inner_texts() if "img" not in name]
         assert shown == wanted
     opened.fill("main input[type=search]", "branching")
@@ -365,7 +366,7 @@ def test_changes_are_drawn_where_they_are(page: Any, tmp_path: Path, monkeypatch
     assert "Plan it." in page.inner_text(".work.open .all-gone"), "its text is kept"
 
 
-def test_a_watched_page_loads_itself_again_when_its_file_changed(own_page: Any, tmp_path: Path) -> None:
+def test_a_watched_page_loads_itself_again_when_its_file_changed(tab: Any, tmp_path: Path) -> None:
     document, file = branching(), tmp_path / "page.html"
 
     def build() -> None:
@@ -376,18 +377,18 @@ def test_a_watched_page_loads_itself_again_when_its_file_changed(own_page: Any, 
         file.write_text(page_of({**data, "watched": str(document["name"])}, "x"), encoding="utf-8")
 
     build()
-    own_page.add_init_script("globalThis.setInterval = look => { globalThis.look = look; };")
-    own_page.goto(f"{file.as_uri()}#demo.branching/first")
-    own_page.evaluate("globalThis.answers = 0; addEventListener('message', () => { answers += 1; })")
+    tab.add_init_script("globalThis.setInterval = look => { globalThis.look = look; };")
+    tab.goto(f"{file.as_uri()}#demo.branching/first")
+    tab.evaluate("globalThis.answers = 0; addEventListener('message', () => { answers += 1; })")
     for answers in (1, 2):
-        own_page.evaluate("look()")
+        tab.evaluate("look()")
         # Nothing changed, and this is still the same page.
-        own_page.wait_for_function("answers => globalThis.answers === answers", arg=answers)
+        tab.wait_for_function("answers => globalThis.answers === answers", arg=answers)
     document["name"] = "Branching, again"
     build()
-    own_page.evaluate("look()")
-    own_page.wait_for_selector("h1:text-is('Branching, again')")
-    assert own_page.inner_text("#step-title") == document["steps"][0]["title"], "the reader stays at the same step"
+    tab.evaluate("look()")
+    tab.wait_for_selector("h1:text-is('Branching, again')")
+    assert tab.inner_text("#step-title") == document["steps"][0]["title"], "the reader stays at the same step"
 
 
 def test_no_boxes_overlap_and_no_text_is_clipped_as_drawn(opened: Any, built: Any) -> None:
