@@ -745,7 +745,7 @@ class NumberedTwice(WorkflowRule):
             if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
                 continue
             for index, item in numbered(step.prompt_blocks.procedure):
-                match = _OWN_NUMBER.match(item) if isinstance(item, str) else None
+                match = _OWN_NUMBER.match(item) if isinstance(item, str) and item.lstrip()[:1].isdigit() else None
                 # A number that differs from the rendered one may be intended, as in "3) files are enough".
                 if match and int(match[1]) == index + 1:
                     replacements.append(Replace(step.prompt_blocks.at("procedure", index), match.string[match.end() :]))
