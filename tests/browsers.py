@@ -40,35 +40,45 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def shared_page(browser: Any) -> Iterator[Any]:
+def window(browser: Any) -> Iterator[Any]:
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)
-    page = context.new_page()
+    yield context
+    context.close()
+
+
+def _opened(window: Any) -> Any:
+    """Return a new page of the usual size. `problems` is what its console says."""
+    page = window.new_page()
+    page.set_viewport_size(_SIZE)
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.on("console", lambda line: page.problems.append(line.text))
+    return page
+
+
+@pytest.fixture
+def tab(window: Any) -> Iterator[Any]:
+    """A new page, for a test that puts something into it, or of a page that loads itself again."""
+    page = _opened(window)
     yield page
-    context.close()
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def _shared_page(window: Any) -> Any:
+    return _opened(window)
 
 
 @pytest.fixture
-def page(shared_page: Any) -> Iterator[Any]:
-    """An empty window of the usual size that remembers nothing. `problems` is what its console says."""
-    shared_page.set_viewport_size(_SIZE)
-    shared_page.emulate_media(media="screen", color_scheme="light")
-    shared_page.problems.clear()
-    yield shared_page
-    shared_page.evaluate("location.protocol === 'about:' || sessionStorage.clear()")
-    shared_page.goto("about:blank")
-
-
-@pytest.fixture
-def own_page(browser: Any) -> Iterator[Any]:
-    """A new window, for a test that puts something into it that would stay there."""
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
-    yield context.new_page()
-    context.close()
+def page(_shared_page: Any) -> Iterator[Any]:
+    """An empty page that remembers nothing of the test before. It costs less than a new one."""
+    _shared_page.set_viewport_size(_SIZE)
+    _shared_page.emulate_media(media="screen", color_scheme="light")
+    _shared_page.problems.clear()
+    yield _shared_page
+    _shared_page.evaluate("location.protocol === 'about:' || sessionStorage.clear()")
+    _shared_page.goto("about:blank")
 
 
 def go(page: Any, address: str) -> None:

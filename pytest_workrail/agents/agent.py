@@ -20,6 +20,7 @@ from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile, ProfileName
 from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.step_keys import StepInstance
+from pytest_workrail.engine.model.trace import SkippedStep
 from pytest_workrail.engine.model.words import Autonomy, Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.protocol.sessions import Program
@@ -181,7 +182,7 @@ class Transcript(Struct, frozen=True, dict=True):
     engine_defects: tuple[EngineDefectMark, ...] = ()
     # What the agent and the people around it did, in order; unknown for a transcript that was not made by a run.
     actions: tuple[Action, ...] = ()
-    skipped: tuple[dict[str, Json], ...] = ()
+    skipped: tuple[SkippedStep, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
 
     @cached_property

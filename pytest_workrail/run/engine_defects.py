@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -13,7 +13,19 @@ from pytest_workrail.agents.agent import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.criteria import evaluate_criteria
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.prompts import last_step_id
-from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
+from pytest_workrail.engine.model.events import (
+    AssessmentConsequenceApplied,
+    ContextSet,
+    DecisionTraceAppended,
+    Envelope,
+    GapRecorded,
+    Log,
+    NodeCreated,
+    NodeOutputAppended,
+    PreferencesChanged,
+    RunCompleted,
+    ValidationPerformed,
+)
 from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingNotes, MissingRequiredOutput
 from pytest_workrail.engine.model.step_keys import is_safe_id
@@ -36,6 +48,9 @@ _NOTES_BYTES, _CUT = 4096, 4083
 _GUIDANCE_BYTES = 950
 _FAILING_ISSUE_BYTES = 4096
 _READING = ": artifact match="  # in a trace, where a loop looked for its decision
+
+
+Kind = TypeVar("Kind", bound=Envelope)
 
 
 class DocumentFacts:
@@ -174,7 +189,7 @@ class History:
     def _take(self, size: int) -> None:
         self.warned_nodes |= warned_nodes(self._log[self._read : size])
         for event in self._log[self._read : size]:
-            if event.kind == "run_completed":
+            if isinstance(event, RunCompleted):
                 self.has_completed = True
             elif isinstance(event, NodeOutputAppended) and event.data.output_channel == "recap":
                 self._recaps[event.scope.node_id] += 1
@@ -201,9 +216,9 @@ class History:
         recorded = self._advances.get(str(exchange.request.get("continueToken")))
         if recorded is None:
             return False
-        later = {event.kind for event in self._log[recorded : self._size]}
+        later = self._log[recorded : self._size]
         first_notes = self._has_recap_from is not None and self._has_recap_from >= recorded
-        return first_notes or not later.isdisjoint(("context_set", "preferences_changed"))
+        return first_notes or any(isinstance(event, ContextSet | PreferencesChanged) for event in later)
 
     def shows_other_branch(self, exchange: Exchange) -> bool:
         """Return whether a node with children is looked at while the newest branch starts elsewhere."""
@@ -273,9 +288,9 @@ class Moment(Struct, frozen=True):
     def notes(self) -> str:
         return self.exchange.notes or ""
 
-    def new(self, kind: str) -> list[Any]:
-        """Return the data of the events of a kind that this exchange added."""
-        return [event.data for event in self.added if event.kind == kind]
+    def new(self, kind: type[Kind]) -> list[Kind]:
+        """Return the events of a kind that this exchange added."""
+        return [event for event in self.added if isinstance(event, kind)]
 
 
 Detector = Callable[[Moment], bool]
@@ -319,18 +334,18 @@ def _long_fix(moment: Moment) -> bool:
     contract = moment.facts.contract(moment.step)
     if contract == _VERDICT and moment.blockers & {MissingRequiredOutput.code, InvalidRequiredOutput.code}:
         return bool(moment.added)
-    applied = moment.new("assessment_consequence_applied")
-    return any(js.u8_length(data.effect.guidance) > _GUIDANCE_BYTES for data in applied)
+    applied = moment.new(AssessmentConsequenceApplied)
+    return any(js.u8_length(event.data.effect.guidance) > _GUIDANCE_BYTES for event in applied)
 
 
 def _notes_cut(moment: Moment) -> bool:
-    stored = any(data.output_channel == "recap" for data in moment.new("node_output_appended"))
+    stored = any(event.data.output_channel == "recap" for event in moment.new(NodeOutputAppended))
     raw = moment.notes.encode("utf-8", "surrogatepass") if stored else b""
     return len(raw) > _NOTES_BYTES and raw[_CUT] & 0xC0 == 0x80
 
 
 def _long_issue(moment: Moment) -> bool:
-    results = [data.result for data in moment.new("validation_performed")]
+    results = [event.data.result for event in moment.new(ValidationPerformed)]
     return any(text.endswith(_MARKER) for each in results for text in (*each.issues, *each.suggestions))
 
 
@@ -352,7 +367,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _second_completion(moment: Moment) -> bool:
-    return bool(moment.new("run_completed")) and moment.history.has_completed
+    return bool(moment.new(RunCompleted)) and moment.history.has_completed
 
 
 def _second_warning(moment: Moment) -> bool:
@@ -404,8 +419,8 @@ def _reserved_key(moment: Moment) -> bool:
 
 
 def _evaluation_gap(moment: Moment) -> bool:
-    gaps = [data for data in moment.new("gap_recorded") if data.gap_id.startswith("gap_")]
-    return any(data.reason.detail == "evaluation_error" for data in gaps)
+    gaps = [event.data for event in moment.new(GapRecorded) if event.data.gap_id.startswith("gap_")]
+    return any(gap.reason.detail == "evaluation_error" for gap in gaps)
 
 
 def _lost_notes(moment: Moment) -> bool:
@@ -434,7 +449,7 @@ def _foreign_branch(moment: Moment) -> bool:
 
 
 def _collation(moment: Moment) -> bool:
-    lists = [data.result.issues for data in moment.new("validation_performed")]
+    lists = [event.data.result.issues for event in moment.new(ValidationPerformed)]
     return any(len(issues) > 1 and not all(map(str.isascii, issues)) for issues in lists)
 
 
@@ -443,14 +458,14 @@ def _metrics(moment: Moment) -> bool:
 
 
 def _unsafe_loop_id(moment: Moment) -> bool:
-    entries = [entry for data in moment.new("decision_trace_appended") for entry in data.entries]
+    entries = [entry for event in moment.new(DecisionTraceAppended) for entry in event.data.entries]
     refs = [ref for entry in entries if _READING in entry.summary for ref in entry.refs or ()]
     return any(isinstance(ref, LoopRef) and ref.loop_id in moment.facts.unsafe_sources for ref in refs)
 
 
 def _unsafe_dimension(moment: Moment) -> bool:
-    applied = moment.new("assessment_consequence_applied")
-    return any(not is_safe_id(data.trigger.dimension_id) for data in applied)
+    applied = moment.new(AssessmentConsequenceApplied)
+    return any(not is_safe_id(event.data.trigger.dimension_id) for event in applied)
 
 
 DETECTORS: dict[str, Detector] = {

@@ -367,7 +367,7 @@ class Run(Struct, frozen=True, eq=False):
 
         Each is there once for every reason it was passed over for, as it was met first.
         """
-        return self.transcript.skipped
+        return tuple(each.to_wire() for each in self.transcript.skipped)
 
     @property
     def outputs(self) -> dict[str, dict[str, Json]]:

@@ -167,8 +167,8 @@ def _list(
 def _skipped(run: Run) -> list[dict[str, Any]]:
     """Steps that were passed over, each with the variables to blame."""
     return [
-        {"step": each["stepId"], "because": each["because"], "variables": [one["variable"] for one in each["unmet"]]}
-        for each in run.skipped
+        {"step": each.step_id, "because": each.because, "variables": [one.variable for one in each.unmet]}
+        for each in run.transcript.skipped
     ]
 
 

@@ -26,7 +26,15 @@ from pytest_workrail.golden import files
 from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base
 from pytest_workrail.scenarios.drivers import file_bytes, play
 from pytest_workrail.sessions.replay import Recorded, recorded_runs
-from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
+from pytest_workrail.sessions.script import (
+    Outcome,
+    OutcomeKind,
+    Script,
+    ScriptAction,
+    SetCheckpoint,
+    SetPreferences,
+    SubmitStep,
+)
 from pytest_workrail.sessions.story import Story
 from pytest_workrail.sessions.versions import bundle_folder
 from workrail_lint.base import files as base_files
@@ -36,7 +44,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.compile import kept_ir_name
 from workrail_lint.systems.workrail.scenario_words import AFTER_END
 
-_ANSWERS = {"ok": "ok", "blocked": "blocked", "gate_checkpoint": "gated", "error": "error"}
+_ANSWERS: dict[OutcomeKind, str] = {"ok": "ok", "blocked": "blocked", "gate_checkpoint": "gated", "error": "error"}
 _STATUSES = {"gate": "gated"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -37,11 +37,14 @@ CRITERIA: Final = "wr.validationCriteria"
 _PLACEHOLDER = "(The log does not hold these notes.)"
 
 
+OutcomeKind: TypeAlias = Literal["ok", "blocked", "gate_checkpoint", "error", "unknown"]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of a call. `answer` is everything that an agent saw, tokens aside."""
 
-    kind: str  # ok, blocked, gate_checkpoint, error
+    kind: OutcomeKind
     pending: str | None
     is_complete: bool
     codes: tuple[str, ...] = ()
@@ -98,10 +101,15 @@ def script_of(story: Story, program: Program) -> Script:
     return Script(
         goal if isinstance(goal, str) and goal else None,
         context,
-        story.initial_preferences,
+        _preferences(story.initial_preferences),
         recorded_outcome(story.node(1)),
         tuple(writer.actions),
     )
+
+
+def _preferences(effective: Preferences) -> Preferences:
+    """Return preferences as ours: those that only the lenient reader takes are of a type that equals no other."""
+    return Preferences(effective.autonomy, effective.risk_policy)
 
 
 def recorded_outcome(node: StoryNode) -> Outcome:
@@ -133,7 +141,7 @@ class _Writer:
             case Checkpoint(source=source):
                 self.actions.append(SetCheckpoint(source, self._story.node(source).step))
             case PreferenceChange(node=node, effective=effective):
-                self.actions.append(SetPreferences(node, self._story.node(node).step, effective))
+                self.actions.append(SetPreferences(node, self._story.node(node).step, _preferences(effective)))
             case ContextChange(change=change):
                 self._carried |= change
             case _:
@@ -189,7 +197,9 @@ def _failed_criteria(advance: Advance, target: StoryNode) -> bool:
     """Whether notes were refused, by a block or by a gap."""
     if any(each.code == InvalidRequiredOutput.code and _contract(each) == CRITERIA for each in target.blockers):
         return True
-    return any(gap.reason.detail == "invalid_required_output" and CRITERIA in gap.summary for gap in advance.gaps)
+    return any(
+        gap.reason.detail == InvalidRequiredOutput.gap_reason[1] and CRITERIA in gap.summary for gap in advance.gaps
+    )
 
 
 def _contract(blocker: Blocker) -> str | None:
@@ -198,7 +208,7 @@ def _contract(blocker: Blocker) -> str | None:
 
 def _missed_notes(advance: Advance, target: StoryNode) -> bool:
     return any(each.code == MissingNotes.code for each in target.blockers) or any(
-        gap.reason.detail == "missing_required_notes" for gap in advance.gaps
+        gap.reason.detail == MissingNotes.gap_reason[1] for gap in advance.gaps
     )
 
 
@@ -303,5 +313,5 @@ def outcome_of(exchange: Exchange) -> Outcome:
         case "gated":
             return Outcome("gate_checkpoint", str(exchange.response["stepId"]), False, (), visible)
         case answer:
-            kind = "blocked" if answer == "blocked" else "ok"
+            kind: OutcomeKind = "blocked" if answer == "blocked" else "ok"
             return Outcome(kind, exchange.step, answer == "complete", exchange.codes, visible)

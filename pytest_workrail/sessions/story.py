@@ -43,7 +43,7 @@ from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot, RetryableBlock
 from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
-from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, NodeKind, Preferences
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.session_facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder
@@ -61,7 +61,7 @@ class StoryNode(Struct):
 
     number: int
     node_id: NodeId
-    kind: str
+    kind: NodeKind
     parent: int | None
     at_ms: int
     index: int
@@ -440,10 +440,10 @@ class _Reader:
         data = event.data
         is_begun = any(isinstance(beat, Advance) for beat in story.beats)
         if story.run_id not in self._contexts and not is_begun:  # what a run starts with comes before all else
-            story.initial_preferences = data.effective
+            story.initial_preferences = data.preferences
             return
         node = story.numbers[event.scope.node_id]
-        story.beats.append(PreferenceChange(node, data.effective, data.source, event.timestamp_ms, event.event_index))
+        story.beats.append(PreferenceChange(node, data.preferences, data.source, event.timestamp_ms, event.event_index))
 
 
 def _attach(advance: Advance, event: RunEvent) -> bool:

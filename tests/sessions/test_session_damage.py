@@ -79,7 +79,7 @@ def said(session_id: str, events: list[Contents], snapshots: Contents, pinned: C
     read = [read_any_event(canonical_bytes({**event, "eventIndex": index})) for index, event in enumerate(events)]
     errors = [each.error for each in read if isinstance(each, Err)]
     if errors:
-        return f"no log: {errors[0].message}"
+        return f"no log: {errors[0].code}"
     log = trusted_log(session_id, [each.value for each in read if not isinstance(each, Err)])
     folder = BundleFolder("nowhere", log, snapshots, pinned)
     summary = summarise(log, Snapshots(folder))

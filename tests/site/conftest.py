@@ -1,3 +1,3 @@
 """Gives these tests a browser."""
 
-from browsers import browser, own_page  # noqa: F401 - fixtures
+from browsers import browser, tab, window  # noqa: F401 - fixtures

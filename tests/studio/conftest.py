@@ -7,4 +7,4 @@ _HERE = str(Path(__file__).parent)
 if _HERE not in sys.path:
     sys.path.insert(0, _HERE)
 
-from browsers import browser, own_page, page, shared_page  # noqa: E402, F401 - fixtures
+from browsers import _shared_page, browser, page, tab, window  # noqa: E402, F401 - fixtures

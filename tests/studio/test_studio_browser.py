@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from browsers import axe_violations, go
 from effort import times
-from samples import HOSTILE, branching, write_project
+from samples import HOSTILE, branching, phased, write_project
 
 from workrail_lint.cli import main
 from workrail_lint.studio.page import page as page_of
@@ -292,7 +292,8 @@ def test_lists_are_sorted_and_filtered(opened: Any, built: Any) -> None:
     names = sorted(item["name"].lower() for item in built[1]["workflows"] if item["id"] != "demo.hostile")
     for wanted in (names, names[::-1]):
         opened.click("[data-sort=workflow]")
-        opened.wait_for_selector(f"th[aria-sort={'ascending' if wanted is names else 'descending'}]")
+        order = "ascending" if wanted is names else "descending"
+        opened.wait_for_selector(f"th[aria-sort={order}]:has([data-sort=workflow])")
         shown = [name.lower() for name in opened.locator("a.name").all_inner_texts() if "img" not in name]
         assert shown == wanted
     opened.fill("main input[type=search]", "branching")
@@ -365,7 +366,36 @@ def test_changes_are_drawn_where_they_are(page: Any, tmp_path: Path, monkeypatch
     assert "Plan it." in page.inner_text(".work.open .all-gone"), "its text is kept"
 
 
-def test_a_watched_page_loads_itself_again_when_its_file_changed(own_page: Any, tmp_path: Path) -> None:
+def test_phases_fold_by_the_titles_of_their_steps(page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path, phased())
+    assert main(["studio", "workflows", "--isolated", "--output", "page.html"]) == 0
+    page.goto(f"{(tmp_path / 'page.html').as_uri()}#demo.phased?layer=findings")
+    page.wait_for_selector(".phase-mark")
+    assert page.locator(".phase-mark").all_inner_texts() == ["Phase 1", "Phase 2"], "phase 3 is one step"
+    cards = page.locator(".canvas .card")
+    shown = [card.get_attribute("data-step") for card in cards.all()]
+    page.click(".phase-mark >> nth=0")
+    page.wait_for_selector(".frame.phase.is-folded")
+    assert page.inner_text(".frame.phase strong >> nth=0") == "Phase 1"
+    assert "4 steps" in page.inner_text(".frame.phase")
+    left = [card.get_attribute("data-step") for card in cards.all()]
+    assert left == [ident for ident in shown if ident not in ("first", "small-way", "large-way", "more")]
+    assert page.evaluate(
+        """() => {
+          const drawn = [...document.querySelectorAll('.canvas .card, .canvas .is-folded')];
+          const boxes = drawn.map(each => each.getBoundingClientRect());
+          return boxes.every((a, at) => boxes.slice(at + 1).every(b => b.top >= a.bottom || a.top >= b.bottom));
+        }"""
+    )
+    page.click(".zoom >> text=unfold")
+    page.wait_for_selector(".phase-mark >> nth=1")
+    page.click(".zoom >> text=fold")
+    page.wait_for_selector(".is-folded >> nth=1")
+    assert [card.get_attribute("data-step") for card in cards.all()] == ["last"]
+
+
+def test_a_watched_page_loads_itself_again_when_its_file_changed(tab: Any, tmp_path: Path) -> None:
     document, file = branching(), tmp_path / "page.html"
 
     def build() -> None:
@@ -376,18 +406,18 @@ def test_a_watched_page_loads_itself_again_when_its_file_changed(own_page: Any, 
         file.write_text(page_of({**data, "watched": str(document["name"])}, "x"), encoding="utf-8")
 
     build()
-    own_page.add_init_script("globalThis.setInterval = look => { globalThis.look = look; };")
-    own_page.goto(f"{file.as_uri()}#demo.branching/first")
-    own_page.evaluate("globalThis.answers = 0; addEventListener('message', () => { answers += 1; })")
+    tab.add_init_script("globalThis.setInterval = look => { globalThis.look = look; };")
+    tab.goto(f"{file.as_uri()}#demo.branching/first")
+    tab.evaluate("globalThis.answers = 0; addEventListener('message', () => { answers += 1; })")
     for answers in (1, 2):
-        own_page.evaluate("look()")
+        tab.evaluate("look()")
         # Nothing changed, and this is still the same page.
-        own_page.wait_for_function("answers => globalThis.answers === answers", arg=answers)
+        tab.wait_for_function("answers => globalThis.answers === answers", arg=answers)
     document["name"] = "Branching, again"
     build()
-    own_page.evaluate("look()")
-    own_page.wait_for_selector("h1:text-is('Branching, again')")
-    assert own_page.inner_text("#step-title") == document["steps"][0]["title"], "the reader stays at the same step"
+    tab.evaluate("look()")
+    tab.wait_for_selector("h1:text-is('Branching, again')")
+    assert tab.inner_text("#step-title") == document["steps"][0]["title"], "the reader stays at the same step"
 
 
 def test_no_boxes_overlap_and_no_text_is_clipped_as_drawn(opened: Any, built: Any) -> None:

@@ -126,6 +126,17 @@ class Node:
 N = TypeVar("N", bound=Node)
 
 
+def attribute_of(member: str) -> str:
+    """Return the usual attribute of a member: `run_condition` for `runCondition`."""
+    return member if member.islower() else "".join(f"_{char.lower()}" if char.isupper() else char for char in member)
+
+
+def members(words: str) -> dict[str, str]:
+    """Return members with their attributes, written as words; `as=as_` is one whose attribute is not the usual one."""
+    pairs = (word.partition("=") for word in words.split())
+    return {name: attribute or attribute_of(name) for name, _, attribute in pairs}
+
+
 class Kept(list[T]):
     """A list without its elements of a wrong type; `indices` are those of the others in the document."""
 

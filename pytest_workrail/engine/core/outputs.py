@@ -28,14 +28,16 @@ from pytest_workrail.engine.model.events import (
     AssessmentRecordedData,
     AttemptDetail,
     AttemptProvenance,
+    CapabilityObservedData,
     ClaimDetail,
     ClaimProvenance,
+    DivergenceData,
     NodeOutputData,
-    Observation,
     ProbeDetail,
     ProbeProvenance,
     Provenance,
     RecordedDimension,
+    ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, Digest
 from pytest_workrail.engine.model.reasons import (
@@ -54,6 +56,7 @@ from pytest_workrail.engine.model.words import (
     MAX_VALIDATION_ISSUE_BYTES,
     MAX_VALIDATION_LIST_BYTES,
     MAX_VALIDATION_SUGGESTION_BYTES,
+    Capability,
     CapabilityStatus,
     DivergenceReason,
 )
@@ -71,12 +74,17 @@ from workrail_lint.systems.workrail.model.workflow import (
 
 
 class ReportedDivergence(Struct, frozen=True):
-    """A divergence in the form that is recorded; `artifact_index` is its place in the submission."""
+    """A valid divergence. `artifact_index` is its place in the submission."""
 
     artifact_index: int
     reason: DivergenceReason
     summary: str
     related_step_id: str | None
+
+    def data(self, attempt: AttemptId) -> DivergenceData:
+        """Return what an event records."""
+        name = keys.divergence_id(attempt, self.artifact_index)
+        return DivergenceData(name, self.reason, self.summary, self.related_step_id)
 
 
 def divergences(
@@ -289,6 +297,20 @@ def contract_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: Contr
     return observation_issues(step, artifact, pack)
 
 
+class Observation(Struct, frozen=True):
+    """A valid observation of a capability. `artifact_index` is its place in the submission."""
+
+    artifact_index: int
+    capability: Capability
+    status: CapabilityStatus
+    provenance: Provenance
+
+    def data(self, attempt: AttemptId) -> CapabilityObservedData:
+        """Return what an event records."""
+        name = keys.observation_id(attempt, self.artifact_index)
+        return CapabilityObservedData(name, self.capability, self.status, self.provenance)
+
+
 def observations(
     step: ProgramStep, artifacts: Sequence[Json], pack: ContractPack
 ) -> tuple[tuple[Observation, ...], tuple[int, ...]]:
@@ -328,14 +350,17 @@ def probe_steps(program: Program) -> dict[str, list[str]]:
 
 
 def capability_status(
-    program: Program, reached: Collection[str], observed: Iterable[Observation]
+    program: Program, reached: Collection[str], observed: Iterable[Observation | CapabilityObservedData]
 ) -> dict[str, CapabilityStatus]:
     """Return the status of each capability whose probe was reached, as strong observations say.
 
+    Strong is what was tried; a mere claim neither unlocks nor locks anything.
     `reached` are the pending step and the completed ones. `observed` are those on the lineage and then those of the
     submission, oldest first.
     """
-    strong: dict[str, CapabilityStatus] = {item.capability: item.status for item in observed if item.is_strong}
+    strong: dict[str, CapabilityStatus] = {
+        item.capability: item.status for item in observed if item.provenance.enforcement_grade == "strong"
+    }
     return {
         capability: strong.get(capability, "unknown")
         for capability, step_ids in probe_steps(program).items()
@@ -515,9 +540,9 @@ class OutputValidator:
         return pack.issues(artifact)
 
 
-def stored_validation(validation: Validation) -> Validation:
+def stored_validation(validation: Validation) -> ValidationResult:
     """A validation as it is recorded and shown: sorted, without repetition, within its budgets."""
-    return Validation(
+    return ValidationResult(
         validation.valid,
         _stored_texts(validation.issues, MAX_VALIDATION_ISSUE_BYTES),
         _stored_texts(validation.suggestions, MAX_VALIDATION_SUGGESTION_BYTES),

@@ -341,6 +341,11 @@ class PreferencesChangedData(Value, frozen=True):
         if len({type(change) for change in self.delta}) != len(self.delta):
             raise ValueError("a preference may change once per event")
 
+    @property
+    def preferences(self) -> Preferences:
+        """The preferences from here on. A log that is read leniently holds them in a type that equals no other."""
+        return Preferences(self.effective.autonomy, self.effective.risk_policy)
+
 
 class ProbeDetail(Value, frozen=True):
     """A probe step tried the capability."""
@@ -391,20 +396,6 @@ class ClaimProvenance(Value, frozen=True, omit_defaults=False, tag_field="kind",
 
 
 Provenance: TypeAlias = ProbeProvenance | AttemptProvenance | ClaimProvenance
-
-
-class Observation(Struct, frozen=True):
-    """A capability observation in the form that is recorded; `artifact_index` is its place in the submission."""
-
-    artifact_index: int
-    capability: Capability
-    status: CapabilityStatus
-    provenance: Provenance
-
-    @property
-    def is_strong(self) -> bool:
-        """True when something was tried; a mere claim neither unlocks nor locks anything."""
-        return self.provenance.enforcement_grade == "strong"
 
 
 class CapabilityObservedData(Value, frozen=True):

@@ -42,6 +42,7 @@ from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
     Missing,
+    Observation,
     ReportedDivergence,
     Submission,
     capability_reasons,
@@ -62,7 +63,6 @@ from pytest_workrail.engine.model.events import (
     Log,
     NodeOutputAppended,
     NotesPayload,
-    Observation,
 )
 from pytest_workrail.engine.model.ids import EventId, NodeId
 from pytest_workrail.engine.model.reasons import (

@@ -16,7 +16,7 @@ _MEMBERS = "properties"
 
 
 class SchemaChange(NamedTuple):
-    """What differs at one place of two schemas: a shape or member came, went or takes other forms, or a keyword."""
+    """A difference at one place of two schemas: a shape or member came, went or takes other forms, or a keyword."""
 
     shape: str
     member: str | None = None
@@ -65,9 +65,9 @@ class Changes(NamedTuple):
     @property
     def checks(self) -> dict[str, list[str]]:
         """The names of the checks that were added, and of those that were removed."""
-        made = [check["name"] for release in self._between for check in release.checks]
+        added = [check["name"] for release in self._between for check in release.checks]
         dropped = [name for release in self._between for name in release.strings("dropped")]
-        return {"added": made, "removed": dropped} if self._is_forward else {"added": dropped, "removed": made}
+        return {"added": added, "removed": dropped} if self._is_forward else {"added": dropped, "removed": added}
 
     @property
     def texts(self) -> list[str]:

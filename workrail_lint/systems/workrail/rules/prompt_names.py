@@ -337,8 +337,8 @@ class TokenForeignSyntax(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
         texts = delivered(workflow)
-        found = ((search, phrase) for search in _FOREIGN for phrase in texts.phrases(search, in_code=True))
-        for search, phrase in found:
+        phrases = ((search, phrase) for search in _FOREIGN for phrase in texts.phrases(search, in_code=True))
+        for search, phrase in phrases:
             name = phrase.group(1)
             written = phrase.words.lstrip(" (")
             if search in _BARE and self._is_form(phrase):
