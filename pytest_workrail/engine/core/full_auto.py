@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -104,18 +105,28 @@ def open_contracts(
 
     A decision about a loop comes too late once the loop is left, and an assessment belongs to its step.
     """
-    summaries = {
-        reason(ref).summary(): ref
-        for ref in packs
-        if ref not in (LOOP_CONTROL, ASSESSMENT)
-        for reason in (MissingRequiredOutput, InvalidRequiredOutput)
-    }
+    summaries = late_summaries(packs)
     by_contract: dict[str, list[GapRecordedData]] = {}
     for gap in gaps:
         ref = summaries.get(gap.summary)
         if ref is not None and gap.severity == "critical" and gap.details is None:
             by_contract.setdefault(ref, []).append(gap)
     return by_contract
+
+
+def late_summaries(packs: Mapping[str, ContractPack]) -> Mapping[str, str]:
+    """Return the contracts that a later artifact may satisfy, by the summaries of the gaps that tell of them."""
+    return _late_summaries(tuple(packs))
+
+
+@lru_cache(maxsize=64)
+def _late_summaries(refs: tuple[str, ...]) -> Mapping[str, str]:
+    return {
+        reason(ref).summary(): ref
+        for ref in refs
+        if ref not in (LOOP_CONTROL, ASSESSMENT)
+        for reason in (MissingRequiredOutput, InvalidRequiredOutput)
+    }
 
 
 class Resolution(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern, folded
@@ -35,8 +36,12 @@ class UserQuestion(NamedTuple):
     is_conditional: bool  # asked under a condition, or only for some things
 
 
+@lru_cache(maxsize=256)
 def user_questions(text: str) -> tuple[UserQuestion, ...]:
-    """Return the sentences that tell the agent to ask the user, each once. One that forbids asking is none."""
+    """Return the sentences that tell the agent to ask the user, each once. One that forbids asking is none.
+
+    The last prompts are remembered: a run comes to the same ones again, and so do other runs of the workflow.
+    """
     low = folded(text)
     if len(low) != len(text) or not any(map(low.__contains__, _PEOPLE)) or not any(map(low.__contains__, _WORDS)):
         return ()
