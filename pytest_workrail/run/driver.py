@@ -112,10 +112,7 @@ class _RunDriver:
         if setup.context or added:
             request["initialContext"] = {**setup.context, **added}
         if setup.preferences != DEFAULT_PREFERENCES:
-            request["preferences"] = {
-                "autonomy": setup.preferences.autonomy,
-                "riskPolicy": setup.preferences.risk_policy,
-            }
+            request["preferences"] = setup.preferences.to_wire()
         answer = self._bench.call("start_workflow", request)
         if answer.is_error:
             chosen = start.predict(added)
@@ -383,9 +380,7 @@ class _RunDriver:
             final = empty_projection("error")
         else:
             status = "error" if self._has_failed else "gated" if self._refusal == "gated" else None
-            last: dict[str, Any] = exchanges[-1].response
-            report = last.get("blockers")
-            blockers: list[Json] = list(report["blockers"]) if isinstance(report, dict) else []
+            blockers = list[Json](exchanges[-1].blockers)
             trace = self._history.last_trace if self._is_complete else ()
             final = final_projection(
                 self._bench, self._position.place, blockers, trace, None if self._is_complete else status

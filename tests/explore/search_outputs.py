@@ -398,7 +398,6 @@ def answer_lines() -> str:
 # Bugs that a search finds in a few runs.
 FOUND = (
     "nobody hears a stop",
-    "decisions of earlier iterations count",
     "a replay is rendered from today's log",
     "all looks at a node share one attempt",
     "the retry token belongs to the node above",

@@ -21,7 +21,7 @@ from samples import HOSTILE, branching, hostile, ordinary, write_project
 
 from workrail_lint import Ok, compile_workflow
 from workrail_lint.cli import main
-from workrail_lint.studio.page import MODULES, page, script_bytes
+from workrail_lint.studio.page import MODULES, STYLES, modules_for, page, script_bytes
 from workrail_lint.studio.runs import run_data
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,16 +60,40 @@ def test_a_step_has_its_text_its_source_and_its_variables(project: Path) -> None
     assert {node["id"].split("~")[0] for node in shown["layout"]["nodes"]} >= {"first", "small-way", "fan-out"}
 
 
+def _written(step: dict[str, Any], steps: dict[str, dict[str, Any]]) -> str:
+    """Return the source of a step as the page shows it."""
+
+    def part(at: re.Match[str]) -> str:
+        text = step["pieces"][int(at[1])][2]
+        line = text if at[2] is None else re.sub(r"^(?:- |\d+\. )", "", text.split("\n")[int(at[2])])
+        return json.dumps(line, ensure_ascii=False)[1:-1]
+
+    text = re.sub(r"\x01(\d+)(?:/(\d+))?\x01", part, step["source"]["text"])
+    return re.sub(r"\x02([^\x02]*)\x02", lambda at: _written(steps[at[1]], steps), text)
+
+
 def test_the_source_of_a_step_is_its_json(project: Path) -> None:
-    """The page puts the prompt back where the data leaves it out."""
-    long = "Look at it closely. " * 10
+    """What the data says once, the page puts back."""
     document = branching()
+    long = 'Look at it closely, then say what you "see" ü \U0001f600\n' * 3
+    short = "One line that is long enough to be said once."
+    document["features"] = ["wr.features.capabilities"]
+    ref = [{"kind": "ref", "refId": "wr.refs.append_only_truth"}]
+    blocks = {"goal": short, "constraints": [ref, short + " \\ "], "procedure": [f"- {short}", long]}
     document["steps"][0]["prompt"] = long
+    document["steps"][1] = {"id": "blocks", "title": "Blocks", "promptBlocks": blocks}
+    document["steps"][3]["body"][0]["prompt"] = short
     write_project(project, document)
-    step = _workflow(_data("workflows"), "demo.branching")["steps"][0]
-    whole = "".join(text for _, _, text in step["pieces"])
-    assert "\x01" in step["source"]["text"]
-    assert json.loads(step["source"]["text"].replace("\x01", json.dumps(whole))) == document["steps"][0]
+    data = _data("workflows", "--isolated")
+    steps = {step["id"]: step for step in _workflow(data, "demo.branching")["steps"]}
+    assert "blocks" in steps, "it compiles"
+    for step in steps.values():
+        for piece in step["pieces"]:
+            piece[2] = data["strings"][piece[2]] if isinstance(piece[2], int) else piece[2]
+    for wanted in document["steps"]:
+        assert json.loads(_written(steps[wanted["id"]], steps)) == wanted
+    assert [steps[ident]["source"]["text"].count(short) for ident in ("blocks", "again")] == [0, 0]
+    assert steps["again"]["source"]["text"].count("\x02") == 2 * len(document["steps"][3]["body"])
 
 
 def test_a_step_names_every_blocker_that_a_run_can_show(project: Path) -> None:
@@ -182,7 +206,7 @@ def test_the_same_bytes_each_time(project: Path) -> None:
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize(("count", "budget"), [(1, 500_000), (50, 2_500_000)])
+@pytest.mark.parametrize(("count", "budget"), [(1, 300_000), (50, 2_000_000)])
 def test_a_page_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, budget: int) -> None:
     monkeypatch.chdir(tmp_path)
     write_project(tmp_path, *map(ordinary, range(count)))
@@ -295,6 +319,27 @@ def test_only_what_is_shown_of_a_mutation_report(project: Path) -> None:
     Path("mutation.json").write_text(json.dumps({"workflows": [entry]}))
     shown = _workflow(_data("workflows", "--mutation", "mutation.json"), "demo.branching")["mutation"]
     assert shown == {"mutants": 4, "killed": 3, "score": 75.0, "survived": []}
+
+
+def test_stale_scenarios_are_not_a_stale_report(project: Path) -> None:
+    """What `workrail-test generate` calls stale are scenarios; the costs beside them are of this version."""
+    now = _workflow(_data("workflows"), "demo.branching")["hash"]
+    entry = {"workflowId": "demo.branching", "workflowHash": now, "stale": ["old.scenario.json"], "cost": {}}
+    Path("cost.json").write_text(json.dumps({"workflows": [entry]}))
+    assert _workflow(_data("workflows", "--cost", "cost.json"), "demo.branching")["cost"] == {
+        "workflowHash": now,
+        "cost": {},
+    }
+
+
+@pytest.mark.parametrize("form", ["html", "json"])
+def test_a_page_goes_to_standard_output(project: Path, capsysbinary: Any, form: str) -> None:
+    assert main(["studio", "workflows", "--format", form, "--output", "page"]) == 0
+    capsysbinary.readouterr()
+    assert main(["studio", "workflows", "--format", form, "--output", "-"]) == 0
+    printed = capsysbinary.readouterr()
+    assert (printed.out, printed.err) == (Path("page").read_bytes(), b"")
+    assert not Path("-").exists()
 
 
 def test_a_run_of_this_suite_says_more_than_its_golden(project: Path) -> None:
@@ -410,13 +455,27 @@ def test_json_in_a_script_is_the_same_json() -> None:
     assert json.loads(text) == value
 
 
-def test_the_shell_is_small_and_its_modules_are_all_there() -> None:
-    assert {path.stem for path in WEB.glob("*.js")} == set(MODULES)
-    script, style = (re.search(f"<{name}>(.*)</{name}>", page({}, "x"), re.DOTALL) for name in ("script", "style"))
+def _shell(data: dict[str, Any]) -> tuple[str, str]:
+    """Return the script and the style of a page."""
+    script, style = (re.search(f"<{name}>(.*)</{name}>", page(data, "x"), re.DOTALL) for name in ("script", "style"))
     assert script is not None
     assert style is not None
-    assert 60_000 < len(script[1].encode()) < 165_000
-    assert 20_000 < len(style[1].encode()) < 48_000
+    return script[1], style[1]
+
+
+# Something to show in each view that is left out otherwise.
+EVERYTHING = {"runs": [{"kind": "team"}, {"kind": "workflow"}], "goldens": {}, "catalog": [{}], "locks": {}}
+
+
+def test_the_shell_is_small_and_its_modules_are_all_there() -> None:
+    """A page has the views that it has something for: the budget is that of a page of workflows."""
+    assert {path.stem for path in WEB.glob("*.js")} == set(MODULES)
+    assert {path.stem for path in WEB.glob("*.css")} == {"style", *STYLES}
+    assert set(STYLES) < set(MODULES)
+    for data, most_script, most_style in (({"catalog": [{}]}, 130_000, 36_000), (EVERYTHING, 167_000, 45_000)):
+        script, style = _shell(data)
+        assert 60_000 < len(script.encode()) < most_script
+        assert 20_000 < len(style.encode()) < most_style
     names: list[str] = []
     for module in MODULES:
         text = (WEB / f"{module}.js").read_text(encoding="utf-8")
@@ -424,6 +483,17 @@ def test_the_shell_is_small_and_its_modules_are_all_there() -> None:
         assert "innerHTML" not in text
         assert "fetch(" not in text
     assert len(names) == len(set(names)), "two modules use one name, and they become one script"
+
+
+def test_a_view_without_data_is_left_out() -> None:
+    left_out = set(MODULES) - set(modules_for({}))
+    assert left_out == {"runs", "charts", "goldens", "catalog"}
+    assert modules_for(EVERYTHING) == MODULES
+    assert set(MODULES) - set(modules_for({"runs": [{"kind": "workflow"}]})) == {"charts", "goldens", "catalog"}
+    for name in modules_for({}):
+        text = (WEB / f"{name}.js").read_text(encoding="utf-8")
+        imported = set(re.findall(r'from "\./(\w+)\.js"', text))
+        assert not imported & left_out, f"{name} needs a module that may be missing"
 
 
 def _quoted(script: str) -> list[str]:
@@ -457,11 +527,10 @@ def test_every_text_of_the_scripts_is_in_the_page_as_it_is_written() -> None:
     """Spaces are taken out of the code, and out of nothing else."""
     unseen = re.compile(r"/\*\*[\s\S]*?\*/ ?|^ *//.*\n|^import [^;]*;\n", re.MULTILINE)
     sources = [unseen.sub("", (WEB / f"{module}.js").read_text(encoding="utf-8")) for module in MODULES]
-    script = re.search(r"<script>(.*)</script>", page({}, "x"), re.DOTALL)
-    assert script is not None
+    script, _ = _shell(EVERYTHING)
     wanted = [text for source in sources for text in _quoted(source)]
     assert len(wanted) > 1000
-    assert _quoted(script[1])[1:] == wanted, "the first one says that the script is strict"
+    assert _quoted(script)[1:] == wanted, "the first one says that the script is strict"
 
 
 @pytest.mark.skipif(shutil.which("tsc") is None, reason="TypeScript is not installed: npm install --global typescript")
@@ -586,3 +655,22 @@ def test_a_summary_says_what_changed(project: Path, capsys: Any) -> None:
     assert Path("summary.md").read_text(encoding="utf-8") == told
     assert main(["studio", "workflows", "--format", "markdown"]) == 2
     assert "--format markdown needs --git REV" in capsys.readouterr().err
+
+
+def test_what_ran_inside_of_a_block_is_below_it() -> None:
+    golden = json.loads((ROOT / "fixtures/scenarios/blocks/__goldens__/release-train.golden.json").read_text())
+    run = run_data(golden, "x", "x")
+    assert run is not None
+    assert [(item["node"], item.get("inner")) for item in run["plan"]] == [
+        ("each", ["make[0]", "check[0]", "make[1]"]), ("allowed", None), ("ship", None),
+        ("hold", None), ("tell", ["note", "shout"]), ("party", None),
+    ]  # fmt: skip
+    statuses = {item["node"]: item["status"] for item in run["nodes"]}
+    assert {node: statuses.get(node) for node in ("each", "allowed", "ship", "hold", "tell", "party")} == {
+        "each": "", "allowed": "", "ship": "completed", "hold": "skipped", "tell": "", "party": "skipped",
+    }  # fmt: skip
+    events = [event for event in golden["events"] if event["n"] < 12]
+    early = run_data({**golden, "steps": golden["steps"][:3], "events": events}, "x", "x")
+    assert early is not None
+    statuses = {item["node"]: item["status"] for item in early["nodes"]}
+    assert [node for node in ("each", "allowed", "ship", "tell") if node not in statuses] == ["allowed", "ship", "tell"]

@@ -3,32 +3,22 @@ reached by keyboard; every address leads somewhere."""
 
 from __future__ import annotations
 
+import itertools
 import json
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsers import axe_violations, go
+from effort import times
 from samples import HOSTILE, branching, ordinary, write_project
 
 from workrail_lint.cli import main
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
-_QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 IDENT = "demo.branching"
 SECRET = "sk-abcdefghijklmnopqrstuvwxyz012345"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=BROWSER, args=[*_QUIET, "--disable-component-update"])
-        yield running
-        running.close()
 
 
 def _git(*arguments: str) -> None:
@@ -70,6 +60,7 @@ def _reports(current: str) -> dict[str, Any]:
         {"kind": "condition", "place": "small-way", "case": "true", "tests": [tests[1]]},
         {"kind": "condition", "place": "small-way", "case": "false", "tests": []},
         {"kind": "step", "place": "large-way", "case": "done", "tests": []},
+        {"kind": "loop", "place": "again", "case": "one", "tests": []},
         {"kind": "blocker", "place": "first", "case": "MISSING_REQUIRED_NOTES", "tests": []},
     ]
     covered = {"workflowId": IDENT, "workflowHash": current, "total": {"covered": 3, "points": 6}, "points": points}
@@ -219,23 +210,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 
 
 @pytest.fixture
-def opened(browser: Any, built: tuple[Path, dict[str, Any]]) -> Iterator[Any]:
-    """The front page in a fresh window. The test fails if the console says anything."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True)
-    view = context.new_page()
-    view.set_default_timeout(15_000)
-    said: list[str] = []
-    view.on("console", lambda message: said.append(message.text))
-    view.on("pageerror", lambda error: said.append(str(error)))
-    view.goto(built[0].as_uri())
-    yield view
-    context.close()
-    assert said == []
-
-
-def _open(view: Any, address: str) -> None:
-    view.evaluate("address => { location.hash = address; }", address)
-    view.wait_for_timeout(30)  # the page hears of it in its own time
+def opened(page: Any, built: tuple[Path, dict[str, Any]]) -> Iterator[Any]:
+    """The front page. The test fails if the console says anything."""
+    page.goto(built[0].as_uri())
+    yield page
+    assert page.problems == []
 
 
 def _has(view: Any, place: str, words: str) -> None:
@@ -274,7 +253,7 @@ QUESTIONS: dict[str, tuple[list[Callable[[Any], None]], str, str]] = {
     ),
     "what is untested": (
         [_click("a.name:has-text('Branching')"), _click(".layers [data-choice=coverage]")],
-        ".work-group:has-text('1 step never ran') .work-text",
+        ".work-group:has-text('2 steps never ran') .work-text >> nth=0",
         "A step",
     ),
     "what changed since main": (
@@ -312,7 +291,6 @@ def test_a_question_is_answered_in_two_actions(opened: Any, question: str) -> No
     assert len(actions) <= 2
     for act in actions:
         act(opened)
-        opened.wait_for_timeout(60)
     _has(opened, place, words)
 
 
@@ -345,7 +323,7 @@ def test_untested_is_a_workflow_of_which_no_goal_is_shown(opened: Any) -> None:
 
 def test_a_broken_file_keeps_its_map(opened: Any) -> None:
     _has(opened, ".next li >> nth=0", "Broken")
-    _open(opened, "demo.broken")
+    go(opened, "demo.broken")
     _has(opened, ".banner", "broken.json does not compile: line")
     assert opened.locator(".left.stale .card").count() == 12
     assert opened.locator(".layers a").all_inner_texts()[0] == "Flow"
@@ -354,7 +332,7 @@ def test_a_broken_file_keeps_its_map(opened: Any) -> None:
 
 
 def test_sessions_are_split_by_version(opened: Any) -> None:
-    _open(opened, f"{IDENT}?layer=sessions")
+    go(opened, f"{IDENT}?layer=sessions")
     counts = [text.split() for text in opened.locator(".small-tabs a").all_inner_texts()]
     assert [words[-1] for words in counts] == ["3", "2", "5"]
     assert opened.locator(".left.stale").count() == 0
@@ -366,8 +344,37 @@ def test_sessions_are_split_by_version(opened: Any) -> None:
     assert opened.inner_text(".card[data-step=first] .mark") == "1 gave up"
 
 
+def test_sessions_are_counted_on_every_rail(opened: Any, built: Any) -> None:
+    """Beside each step those that came to it; between joints those that went from one side to the other."""
+    for of in ("this", "all"):
+        go(opened, f"{IDENT}?layer=sessions&of={of}")
+        workflow = next(item for item in built[1]["workflows"] if item["id"] == IDENT)
+        known = {step["id"] for step in workflow["steps"]}
+        listed = [each for version in workflow["sessions"]["each"] for each in version["sessions"]]
+        ways = [
+            [None, *(step for step in each["steps"] if step in known), *([] if each["stuck"] else [None])]
+            for each in (listed[:3] if of == "this" else listed)
+        ]
+
+        def over(rail: dict[str, Any], ways: list[list[Any]] = ways) -> int:
+            ends = [rail.get(f"{end}Steps", [rail[end]]) for end in ("from", "to")]
+            return sum(any(a in ends[0] and b in ends[1] for a, b in itertools.pairwise(way)) for way in ways)
+
+        rails = workflow["layout"]["rails"]
+        beside = [
+            rail["to"] for rail in rails if rail["to"] in known and rail["kind"] != "back" and "toSteps" not in rail
+        ]
+        wanted = [sum(step in way for way in ways) for step in beside]
+        wanted += [over(rail) for rail in rails if rail["kind"] in ("skip", "back")]
+        drawn = [int(text) for text in opened.locator(".flow-count").all_inner_texts()]
+        assert sorted(drawn) == sorted(count for count in wanted if count)
+        assert drawn
+        heavy = opened.locator(".rail.h4").count()
+        assert heavy == sum(4 * over(rail) > 3 * len(ways) for rail in rails), of
+
+
 def test_mutants_of_another_version_are_not_drawn(opened: Any) -> None:
-    _open(opened, "demo.part_1?layer=mutants")
+    go(opened, "demo.part_1?layer=mutants")
     _has(opened, ".notice", "Measured on another version of this workflow")
     assert opened.locator(".card .mark, .work").count() == 0
     opened.click("text=Show the 1 old survivors")
@@ -377,19 +384,19 @@ def test_mutants_of_another_version_are_not_drawn(opened: Any) -> None:
 
 def test_no_secret_is_in_the_file(opened: Any, built: Any) -> None:
     assert SECRET not in built[0].read_text(encoding="utf-8")
-    _open(opened, "~run/large/1")
+    go(opened, "~run/large/1")
     _has(opened, ".panel .vars", "apiToken")
     assert "[redacted" in opened.inner_text(".panel .secret")
 
 
 def test_the_engines_text_is_the_engines(opened: Any) -> None:
-    _open(opened, "~run/small/1")
+    go(opened, "~run/small/1")
     rows = [text.split("\n") for text in opened.locator(".panel .piece").all_inner_texts()]
     assert rows == [["A", "Do first."], ["E", "Write notes."]]
 
 
 def test_a_step_that_is_gone_is_where_it_was(opened: Any) -> None:
-    _open(opened, f"{IDENT}?layer=changes")
+    go(opened, f"{IDENT}?layer=changes")
     assert opened.locator(".ghost").all_inner_texts() == ["− The gone way"]
     lane, gone = (opened.locator(place).bounding_box() for place in (".card[data-step=large-way]", ".ghost"))
     middles = [box["x"] + box["width"] / 2 for box in (lane, gone)]
@@ -400,7 +407,7 @@ def test_a_step_that_is_gone_is_where_it_was(opened: Any) -> None:
 
 
 def test_colours_of_coverage_mean_one_thing(opened: Any, built: Any) -> None:
-    _open(opened, f"{IDENT}?layer=coverage")
+    go(opened, f"{IDENT}?layer=coverage")
     classes = {
         step: opened.get_attribute(f".card[data-step={step}]", "class") for step in ("first", "small-way", "large-way")
     }
@@ -408,6 +415,7 @@ def test_colours_of_coverage_mean_one_thing(opened: Any, built: Any) -> None:
     assert "m-warn" in classes["small-way"]
     assert "m-" not in classes["first"], "only refusals are open"
     assert opened.inner_text(".card[data-step=first] .mark") == "1 open"
+    assert opened.inner_text(".frame.loop .mark") == "never ran", "no test came to an end of the loop"
     assert "3 of 6 goals shown" in opened.inner_text(".work-top")
 
 
@@ -464,7 +472,7 @@ def test_back_leaves_the_view_and_walking_does_not_count(opened: Any) -> None:
     ],
 )
 def test_every_address_leads_somewhere(opened: Any, address: str, place: str, words: str) -> None:
-    _open(opened, address)
+    go(opened, address)
     _has(opened, place, words)
 
 
@@ -509,7 +517,7 @@ def test_every_view_is_reached_by_keyboard(opened: Any) -> None:
 
 
 def test_a_large_graph_opens_readable_and_folds(opened: Any) -> None:
-    _open(opened, IDENT)
+    go(opened, IDENT)
     zoom = int(opened.inner_text(".zoom-value").rstrip("%"))
     assert 85 <= zoom <= 100
     assert opened.evaluate("document.querySelector('.scroller').scrollTop") == 0
@@ -585,42 +593,40 @@ VIEWS = (
 
 @pytest.mark.search
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark"), (0, "light")]
+    ("width", "scheme", "first", "each"),
+    # Every day each view is looked at in both schemes and in both widths, and some on paper, which has no width.
+    [
+        *((1400, "light", 0, 2), (390, "dark", 0, 2), (1400, "dark", 1, 2), (390, "light", 1, 2)),
+        (0, "light", 1, 4),
+    ],
 )
-def test_axe_finds_nothing(browser: Any, built: Any, width: int, scheme: str) -> None:
-    """A width of 0 is paper."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    size = {"width": width or 800, "height": 900}
-    context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
-    view = context.new_page()
-    view.goto(built[0].as_uri())
+def test_axe_finds_nothing(page: Any, built: Any, width: int, scheme: str, first: int, each: int) -> None:
+    page.set_viewport_size({"width": width or 800, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(built[0].as_uri())
     if not width:
-        view.emulate_media(media="print")
-        view.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
     wrong = {}
-    for address in VIEWS:
-        _open(view, address)
-        found = axe.run(view).response["violations"]
-        if found:
-            wrong[address] = [(item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in found]
+    for address in VIEWS[times(first, deep=0) :: times(each, deep=1)]:
+        go(page, address)
+        if violations := axe_violations(page):
+            wrong[address] = violations
         if width and "layer" in address:
-            assert view.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
     assert wrong == {}
-    context.close()
 
 
-def test_a_phone_has_the_list_and_the_picture(browser: Any, built: Any) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    view = context.new_page()
-    view.goto(f"{built[0].as_uri()}#{IDENT}?layer=coverage")
-    view.click(".steps-list .card[data-step=large-way]")
-    _has(view, ".work.open", "A step")
-    assert not view.is_visible(".steps-list")
-    view.click("text=The picture")
-    view.wait_for_selector(".steps-list")
-    view.goto(f"{built[0].as_uri()}#~goldens")
-    view.click(".cause >> nth=1")
-    view.wait_for_selector(".cause-body h2:visible")
-    view.click("text=All edits")
-    view.wait_for_selector(".cause:visible")
-    context.close()
+def test_a_phone_has_the_list_and_the_picture(page: Any, built: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{built[0].as_uri()}#{IDENT}?layer=coverage")
+    page.click(".steps-list .card[data-step=large-way]")
+    _has(page, ".work.open", "A step")
+    assert not page.is_visible(".steps-list")
+    page.click("text=The picture")
+    page.wait_for_selector(".steps-list")
+    page.goto(f"{built[0].as_uri()}#~goldens")
+    page.click(".cause >> nth=1")
+    page.wait_for_selector(".cause-body h2:visible")
+    page.click("text=All edits")
+    page.wait_for_selector(".cause:visible")

@@ -47,9 +47,14 @@ export interface Changes {
   version?: { base: string; declared: string; required: string; due: string; ok: boolean };
 }
 export interface Box { x: number; y: number; w: number; h: number }
-export interface Rail { kind: string; points: [number, number][]; from: string | null; to: string | null }
+/** With the steps that a run comes from and goes to on it, where its ends are no steps; null is the start and the end. */
+export interface Rail {
+  kind: string; points: [number, number][]; from: string | null; to: string | null; fromSteps?: (string | null)[]; toSteps?: (string | null)[];
+}
+/** Two steps that follow each other on some ways. */
+export interface Pair { from: string | null; to: string | null; ways: Set<number> }
 export interface CardBox extends Box { id: string; lines: string[] }
-export interface Group extends Box { id: string; kind: string; title: string; note: string; bound: number | null; folded?: number }
+export interface Group extends Box { id: string; kind: string; title: string; note: string; bound: number | null; folded?: string[] }
 export interface Label extends Box { kind: string; lines: string[]; text: string; to?: string | null }
 export interface Drawing {
   width: number; height: number; start: [number, number]; end: [number, number]; nodes: CardBox[]; groups: Group[];
@@ -108,7 +113,7 @@ export interface Page {
 /** A sign on a step. One that is `plain` leaves the card white. */
 export interface Mark { text: string; tone: Tone; icon?: string; plain?: boolean; dim?: boolean; share?: number }
 export interface Ghost { step: string; title: string; beside: string | null; isBefore: boolean }
-export interface Traffic { visits: Map<string, number>; back: Map<string, number>; total: number }
+export interface Traffic { visits: Map<string, number>; pairs: Pair[]; total: number }
 export interface Layer {
   marks: Map<string, Mark>; labels: Map<string, Mark>; legend: any[]; stale?: boolean; quiet?: boolean; ghosts?: Ghost[]; traffic?: Traffic;
 }

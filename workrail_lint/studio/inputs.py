@@ -299,7 +299,12 @@ def _of_workflow(listed: Data | None, ident: str, hashes: Collection[str]) -> Da
 
     One about another version of it is marked as stale.
     """
-    entries: list[Data] = [item for item in (listed or {}).get("workflows", ()) if item.get("workflowId") == ident]
+    entries: list[Data] = [
+        # Some reports call scenarios stale; whether an entry is, is decided here.
+        {name: value for name, value in item.items() if name != "stale"}
+        for item in (listed or {}).get("workflows", ())
+        if item.get("workflowId") == ident
+    ]
     exact = [item for item in entries if set(_hashes_of(item)) <= set(hashes)]
     if not entries:
         return None

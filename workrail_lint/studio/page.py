@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import chain
 from typing import Any
@@ -22,11 +22,13 @@ from workrail_lint.systems.workrail.catalog.catalog import Catalog
 from workrail_lint.systems.workrail.model.ir import Program
 
 _WEB = os.path.join(os.path.dirname(__file__), "web")
-# In the order in which they need each other.
+# The modules of the script, in the order in which they need each other.
 MODULES = (
-    *("dom", "words", "store", "live", "outcomes", "layers", "panel", "graph", "worklists", "charts", "runs", "front"),
+    *("dom", "words", "store", "live", "outcomes", "layers", "panel", "graph", "worklists", "runs", "charts", "front"),
     *("goldens", "catalog", "rules", "search", "app"),
 )
+# Modules with a style of their own.
+STYLES = ("runs", "charts", "goldens")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 # Comments and indentation are for those who read the sources; the page has no use for them.
 _COMMENT = re.compile(r"/\*\*[\s\S]*?\*/ ?|^ *//.*\n", re.MULTILINE)
@@ -38,8 +40,8 @@ _TEMPLATE_CODE = r"[^{}`]|\{[^{}`]*\}"
 _INNER = rf"`(?:{_TEMPLATE_TEXT}|\$\{{(?:{_TEMPLATE_CODE})*\}})*`"
 _TEMPLATE = rf"`(?:{_TEMPLATE_TEXT}|\$\{{(?:{_TEMPLATE_CODE}|{_INNER})*\}})*`"
 _PATTERN = r"(?<=[(,=:!?&|;\n ])/(?![/* ])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*"
-# Signs that need no space around them.
-_SCRIPT_SPACE = re.compile(rf"({_STRING}|{_TEMPLATE}|{_PATTERN})| *([*/%=<>!?:;,.(){{}}\[\]&|]) *")
+# Signs that need no space around them; after the first ones no new line either.
+_SCRIPT_SPACE = re.compile(rf"({_STRING}|{_TEMPLATE}|{_PATTERN})| *([;,({{\[]) *\n?| *([*/%=<>!?:.)}}\]&|]) *")
 _EXPORT = re.compile(r"^export (?=async |function|const|let|class)", re.MULTILINE)
 _STYLE_SPACE = re.compile(r"\s*;?\s*(\})\s*|\s*([{;])\s*|(?<=[a-z-])(:) |(,)\s+")
 
@@ -90,7 +92,8 @@ def _one_layer(idents: Sequence[str], layer: str) -> Data:
 
 def page_bytes(data: dict[str, Any], title: str) -> bytes:
     """Return the whole page as bytes, which are in memory only once."""
-    script, style = script_text(), style_text()
+    modules = modules_for(data)
+    script, style = script_text(modules), style_text(modules)
     # A watched page looks at its own file in a frame; no other page loads anything.
     frames = "file: 'self'" if data.get("watched") else ""
     start = '<script type="application/json" id="data">'
@@ -134,17 +137,30 @@ def _joined(pieces: Iterable[str]) -> bytes:
     return content.getvalue()
 
 
-def style_text() -> str:
+def modules_for(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the modules that a page needs: views that have nothing to show are left out."""
+    runs = data.get("runs") or ()
+    needed = {
+        "runs": bool(runs),
+        "charts": any(run["kind"] in ("team", "blocks") for run in runs),
+        "goldens": data.get("goldens") is not None,
+        "catalog": bool(data.get("catalog") or data.get("locks")),
+    }
+    return tuple(name for name in MODULES if needed.get(name, True))
+
+
+def style_text(modules: Collection[str] = MODULES) -> str:
     """Return the style of a page, without the spaces that only its readers need."""
-    text = read_shipped(os.path.join(_WEB, "style.css")).decode()
-    return _STYLE_SPACE.sub(lambda match: match[match.lastindex or 0], text)
+    names = ("style", *(name for name in STYLES if name in modules))
+    text = "".join(read_shipped(os.path.join(_WEB, f"{name}.css")).decode() for name in names)
+    return _STYLE_SPACE.sub(lambda match: match[match.lastindex or 0], _COMMENT.sub("", text))
 
 
-def script_text() -> str:
+def script_text(modules: Iterable[str] = MODULES) -> str:
     """Return the modules as one script: they import only each other and every name at their top level is unique."""
     parts = []
-    for name in MODULES:
+    for name in modules:
         text = read_shipped(os.path.join(_WEB, f"{name}.js")).decode()
         parts.append(_EXPORT.sub("", _INDENTATION.sub("", _IMPORT.sub("", _COMMENT.sub("", text)))))
-    script = _SCRIPT_SPACE.sub(lambda match: match[1] or match[2], "".join(parts))
+    script = _SCRIPT_SPACE.sub(lambda match: match[match.lastindex or 0], "".join(parts))
     return f'"use strict";(() => {{\n{script}\n}})();\n'

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from workrail_lint.documents.source_text import Span
 from workrail_lint.studio.page_data import Data, PromptPiece, StepView, VariableView, WorkflowView
 from workrail_lint.studio.runs import UNKNOWN
 from workrail_lint.systems.drawing.svg import drawing_data
@@ -25,9 +27,13 @@ from workrail_lint.systems.workrail.model.ir import (
 )
 from workrail_lint.systems.workrail.provenance import pieces
 
-# Stands in the source of a step for its prompt, which no JSON text can hold.
+# In the source of a step, around the number of a part of its prompt, or of a line of it, and around the id of a step
+# that it contains: the page puts them back. No JSON text has these characters.
 PROMPT_HERE = "\x01"
-_SHORT = 80
+STEP_HERE = "\x02"
+_SHORT = 40
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LIST_MARK = re.compile(r"^(?:- |\d+\. )")
 # How what a step has to submit can be refused.
 _ANSWER = ("MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT")
 
@@ -120,6 +126,7 @@ class _Steps:
 
     def _view(self, step: ProgramStep, loop: str | None) -> StepView:
         node = self._nodes.get(step.id)
+        parts = _pieces(node, step.prompt, UNKNOWN if self._checked is None else "virtual")
         reads = sorted(self._reads.get(step.id, ()))
         view = StepView(
             step.id,
@@ -128,14 +135,14 @@ class _Steps:
             loop,
             writer=step.provenance.source,
             origin=step.provenance.origin,
-            pieces=_pieces(node, step.prompt, UNKNOWN if self._checked is None else "virtual"),
+            pieces=parts,
             notes=step.notes,
             badges=[note._asdict() for note in notes(step)],
             reads=reads,
             sets=sorted(self._sets.get(step.id, ())),
             bytes=len(step.prompt.encode("utf-8", "surrogatepass")),
             guidance=[],
-            source=None if self._checked is None else _source(node, self._checked, step.prompt),
+            source=self._source(step, parts),
             blockers=_blockers(step),
             condition=None if step.run_condition is None else condition_text(step.run_condition),
             samples={name: self._samples[name] for name in reads if name in self._samples} or None,
@@ -153,6 +160,44 @@ class _Steps:
                 view.delegations = [delegation.raw for delegation in step.delegations]
         return view
 
+    def _source(self, step: ProgramStep, parts: list[PromptPiece]) -> Data | None:
+        """Return the step as its file has it: the line it begins at, and its JSON.
+
+        What the page has in another place is said there: the steps of a loop, and the parts of the prompt.
+        """
+        span = self._span(step)
+        if span is None:
+            return None
+        text = self._text(span)
+        for inner in step.body:
+            within = self._span(inner)
+            if within is not None:
+                text = text.replace(self._text(within), f"{STEP_HERE}{inner.id}{STEP_HERE}", 1)
+        known = _known_texts(parts)
+        text = _STRING.sub(lambda literal: known.get(literal[0], literal[0]), text)
+        return {"line": span.start.line, "indent": span.start.column - 1, "text": text}
+
+    def _span(self, step: ProgramStep) -> Span | None:
+        node = self._nodes.get(step.id)
+        if self._checked is None or node is None:
+            return None
+        return self._checked.document.locate(self._checked.pointer_map(node.pointer))
+
+    def _text(self, span: Span) -> str:
+        assert self._checked is not None
+        return self._checked.document.text[span.start.offset : span.end.offset]
+
+
+def _known_texts(parts: list[PromptPiece]) -> dict[str, str]:
+    """Return, by their JSON, the texts of a step that are in its prompt, and what stands for each."""
+    known = {}
+    for number, (_, _, part) in enumerate(parts):
+        known[json.dumps(part, ensure_ascii=False)] = f'"{PROMPT_HERE}{number}{PROMPT_HERE}"'
+        for line, text in enumerate(part.split("\n")):
+            literal = json.dumps(_LIST_MARK.sub("", text), ensure_ascii=False)
+            known.setdefault(literal, f'"{PROMPT_HERE}{number}/{line}{PROMPT_HERE}"')
+    return {literal: name for literal, name in known.items() if len(literal) > _SHORT}
+
 
 def _when(fragment: PromptFragment) -> str | None:
     return None if fragment.when is None or not fragment.when.raw else condition_text(fragment.when)
@@ -163,23 +208,6 @@ def _pieces(node: Node | None, prompt: str, otherwise: str) -> list[PromptPiece]
     if node is None:
         return [[otherwise, None, prompt]] if prompt else []
     return [[piece.kind, piece.id, prompt[piece.start : piece.end]] for piece in pieces(node)]
-
-
-def _source(node: Node | None, checked: CheckedDocument, prompt: str) -> Data | None:
-    """Return the step as its file has it: the line it begins at, and its JSON.
-
-    A prompt that was not changed is said once.
-    """
-    if node is None:
-        return None
-    span = checked.document.locate(checked.pointer_map(node.pointer))
-    if span is None:
-        return None
-    text = checked.document.text[span.start.offset : span.end.offset]
-    literal = json.dumps(prompt, ensure_ascii=False)
-    if len(literal) > _SHORT and not node.injections and node.origin is None:
-        text = text.replace(literal, PROMPT_HERE, 1)
-    return {"line": span.start.line, "indent": span.start.column - 1, "text": text}
 
 
 def _flows(analysis: Analysis) -> tuple[dict[str, set[str]], dict[str, set[str]]]:

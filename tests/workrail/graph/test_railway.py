@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -174,3 +175,85 @@ def test_the_work_grows_with_the_number_of_steps() -> None:
         return lines_run(lambda: layout(structure(made.value.program)))
 
     assert work(200) < 2.6 * work(100)
+
+
+def _rails(blocks: Any) -> set[tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
+    """Each rail with the steps that a run comes from and goes to on it."""
+    rails = drawing_data(blocks)["layout"]["rails"]
+    return {
+        (rail["kind"], *(tuple(rail.get(f"{end}Steps", [rail[end]])) for end in ("from", "to")))  # type: ignore[misc]
+        for rail in rails
+    }
+
+
+def test_a_rail_between_joints_knows_where_runs_come_from_and_go_to() -> None:
+    found = _rails(
+        [
+            Card("a", "A"),
+            Switch("x", (Branch("x is 1", (Card("b", "B"),)), Branch("x is 2", (Card("c", "C"),))), True),
+            Branch("y", (Card("d", "D"),)),
+            Group("again", "loop", "Again", "", 3, (Branch("z", (Card("e", "E"),)), Card("f", "F"))),
+        ]
+    )
+    assert {each for each in found if each[0] == "skip"} == {
+        ("skip", ("b", "c"), (None, "e", "f")),
+        ("skip", ("b", "c", "d", "f"), ("f",)),
+    }
+    assert {each for each in found if each[0] == "back"} == {("back", ("f",), ("e", "f"))}
+    assert ("branch", ("a",), ("b", "c")) in found
+    assert ("branch", ("b", "c"), (None, "d", "e", "f")) in found
+    assert ("main", (None,), ("a",)) in found
+    assert ("main", ("b", "c", "d", "f"), (None,)) in found
+
+
+def _run(blocks: Any, draw: Any) -> list[Any]:
+    """The steps of one run."""
+    steps: list[Any] = []
+    for block in blocks:
+        match block:
+            case Card() | Group(kind="parallel"):
+                steps.append(block.id)
+            case Branch():
+                steps += _run(block.items, draw) if draw(st.booleans()) else []
+            case Switch():
+                lanes = [*block.lanes, *([] if block.is_complete else [None])]
+                lane = draw(st.sampled_from(lanes))
+                steps += [] if lane is None else _run(lane.items, draw)
+            case Group():
+                rounds = draw(st.integers(0, 3)) if block.kind == "loop" else 1
+                for _ in range(rounds):
+                    steps += _run(block.items, draw)
+    return steps
+
+
+@pytest.mark.search
+@given(data=st.data())
+@settings(max_examples=times(20, deep=300))
+def test_every_run_is_on_rails(data: st.DataObject) -> None:
+    """Whatever follows a step in a run is on a rail out of it and on a rail into what follows."""
+    numbers = iter(range(1000))
+
+    def block(inner: Any) -> Any:
+        cards = st.builds(lambda: Card(f"s{next(numbers)}", "S"))
+        items = st.lists(inner, min_size=1, max_size=3).map(tuple)
+        branch = st.builds(Branch, st.just("if"), items)
+        lanes = st.lists(branch, min_size=2, max_size=3).map(tuple)
+        return st.one_of(
+            cards,
+            branch,
+            st.builds(Switch, st.none(), lanes, st.booleans()),
+            st.builds(
+                lambda kind, items: Group(f"g{next(numbers)}", kind, "G", "", None, items),
+                st.sampled_from(["loop", "template"]),
+                items,
+            ),
+        )
+
+    card = st.builds(lambda: Card(f"s{next(numbers)}", "S"))
+    blocks = data.draw(st.lists(block(block(card)), min_size=1, max_size=4))
+    rails = _rails(blocks)
+    steps = [None, *_run(blocks, data.draw), None]
+    for before, after in itertools.pairwise(steps):
+        assert any(before in each[1] and after in each[2] for each in rails), (before, after)
+    inside = {card.id for card in cards(blocks)} | {None}
+    assert all({*each[1], *each[2]} <= inside for each in rails)

@@ -1,18 +1,14 @@
 // The shell: address, keys, theme. Every view is drawn from the address; only the open one is drawn.
 
-import { catalogPage, locksPage } from "./catalog.js";
-import { choices, h, icon, link } from "./dom.js";
+import { choices, copyable, h, icon, link } from "./dom.js";
 import { frontPage } from "./front.js";
-import { goldensPage } from "./goldens.js";
 import { graphOf, listOf } from "./graph.js";
 import { layerName, layerOf, layersOf } from "./layers.js";
 import { isLive, listen, mayWrite, placeLink } from "./live.js";
 import { isRed } from "./outcomes.js";
 import { excerptOf, stepPanel, workflowPanel } from "./panel.js";
-import { rulePage } from "./rules.js";
-import { runPage, runsPage } from "./runs.js";
 import { searchBox } from "./search.js";
-import { addressOf, data, editsInOrder, here, readAddress, runAddress, runs, state, workflows } from "./store.js";
+import { addressOf, data, editsInOrder, here, readAddress, runAddress, runs, state, views, workflows } from "./store.js";
 import { counted, dateOf } from "./words.js";
 import { openItem, versionsControl, worklist, worklistOf } from "./worklists.js";
 
@@ -21,6 +17,7 @@ import { openItem, versionsControl, worklist, worklistOf } from "./worklists.js"
 
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const narrow = matchMedia("(max-width: 760px)");
+const dark = matchMedia("(prefers-color-scheme: dark)");
 const title = data.project;
 let printing = false;
 /** @type {[string, string, string][]} */
@@ -71,7 +68,7 @@ function workflowPage() {
 function barOf(workflow, layer) {
   const kinds = new Set(workflow.steps.flatMap((step) => [`w-${step.writer}`, ...step.badges.map((badge) => badge.kind)]));
   const signs = ["gate", "contract", "assessment", "fragments"].filter((kind) => kinds.has(kind)).map((kind) => h("span", icon(kind), kind === "fragments" ? "conditional text" : kind));
-  const flow = [h("span.p-authored", h("b", "▌"), "authored"), kinds.has("w-template") ? h("span.p-template", h("b", "▌"), "from a template") : null, ...signs, workflow.layout?.rails.some((rail) => rail.kind === "skip") ? "┄ skipped" : null];
+  const flow = [h("span.p-authored", h("b", "▌"), "authored"), kinds.has("w-template") ? h("span.p-template", h("b", "▌"), "template") : null, ...signs, workflow.layout?.rails.some((rail) => rail.kind === "skip") ? "┄ skipped" : null];
   const known = workflow.varByName.get(state.variable ?? "");
   return [layer.stale ? h("strong.t-warn", "of another version of this workflow") : null, state.layer === "sessions" ? versionsControl(workflow) : null, ...(state.layer === "flow" ? flow : layer.legend),
     known ? link(here({ var: null }), { class: "button small" }, `${known.name}: set in ${known.set.length}, read in ${known.read.length}`, icon("cross")) : null].filter(Boolean).map((entry) => (typeof entry === "string" ? h("span", entry) : entry));
@@ -102,7 +99,19 @@ function brokenBanner(workflow, broken) {
   return h("div.banner", { role: "status" }, icon("error"), h("div", h("strong", `${workflow.path.split("/").pop()} does not compile${where}`), `${broken.message.replace(/^line \d+, column \d+: /u, "")}. `, h("span", picture), narrow.matches ? null : h("div.hidden", excerptOf(broken.excerpt, broken.line))), placeLink(workflow.path, broken.line ?? 1));
 }
 
-const VIEWS = new Map([["front", frontPage], ["workflow", workflowPage], ["runs", runsPage], ["run", runPage], ["goldens", goldensPage], ["catalog", catalogPage], ["locks", locksPage], ["rule", rulePage]]);
+views.set("front", frontPage);
+views.set("workflow", workflowPage);
+
+/** How to get what a view would show: whether it is there, the title, the command. @type {Map<string, [boolean, string, string]>} */
+const SOURCES = new Map([["runs", [data.runs.length > 0, "Runs", "pytest --workrail-runs-json=runs.json; workrail-lint studio --runs runs.json"]],
+  ["goldens", [data.goldens !== null, "Goldens", "workrail-test golden diff --json > goldens.json; workrail-lint studio --goldens goldens.json"]],
+  ["locks", [Boolean(data.locks), "Locks", "pytest --workrail-lock-report=locks.json; workrail-lint studio --locks locks.json"]]]);
+
+/** The view of the address, or how to get what it would show. */
+function viewPage() {
+  const [isThere, title, command] = SOURCES.get(state.view) ?? [true, "", ""];
+  return isThere ? (views.get(state.view) ?? frontPage)() : h("main.page", { id: "main" }, h("h1", title), h("p.empty", "Not asked for. Show them with:"), copyable(command));
+}
 
 function header() {
   const pending = editsInOrder().length;
@@ -147,7 +156,7 @@ function renderAll(key) {
   const before = app.querySelector(".scroller");
   const same = before?.getAttribute("data-of") === place;
   const [left, top] = same && before ? [before.scrollLeft, before.scrollTop] : [0, 0];
-  const page = (VIEWS.get(state.view) ?? frontPage)();
+  const page = viewPage();
   const words = state.view === "workflow" && worklistOrStep() ? null : missing();
   if (words) page.prepend(words);
   app.replaceChildren(h("a.skip", { href: "#main", onclick: (/** @type {Event} */ event) => { event.preventDefault(); (document.getElementById("step-title") ?? app.querySelector("h1"))?.focus(); } }, "Skip to the content"), header(), page);
@@ -311,10 +320,15 @@ function play() {
   if (state.playing) setTimeout(tick, 900);
 }
 
+/** The theme that the reader chose, else that of the system. */
+function showTheme() {
+  document.documentElement.dataset.theme = kept("theme") ?? (dark.matches ? "dark" : "light");
+}
+
 function toggleTheme() {
-  const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.dataset.theme = dark ? "light" : "dark";
-  keep("theme", document.documentElement.dataset.theme);
+  const { dataset } = document.documentElement;
+  dataset.theme = dataset.theme === "dark" ? "light" : "dark";
+  keep("theme", dataset.theme);
 }
 
 /** @param {string} selector */
@@ -371,8 +385,8 @@ narrow.addEventListener("change", () => renderAll(graphKey()));
 // On paper the nested list says the same, and has page breaks.
 for (const [name, value] of /** @type {[string, boolean][]} */ ([["beforeprint", true], ["afterprint", false]])) addEventListener(name, () => { printing = value; renderAll(graphKey()); });
 
-const theme = kept("theme");
-if (theme) document.documentElement.dataset.theme = theme;
+showTheme();
+dark.addEventListener("change", showTheme);
 readAddress();
 // Inside of a frame it only says which version it is.
 if (data.watched && parent !== window) parent.postMessage(data.watched, "*");

@@ -2,14 +2,17 @@
 
 import { copyable, filtered, h, icon, link } from "./dom.js";
 import { chapter, schemaForm } from "./panel.js";
-import { addressOf, data, state, workflows } from "./store.js";
+import { addressOf, data, state, views, workflows } from "./store.js";
 import { counted } from "./words.js";
 
 /** @type {Map<string, [string, string]>} */
 const TITLES = new Map([["feature", ["Features", "lines that the compiler adds to the prompts of a workflow that names them"]], ["ref", ["Refs", "texts that a prompt includes by name"]],
   ["template", ["Templates", "steps that the compiler puts in place of a call"]], ["contract", ["Contract packs", "what a step has to submit"]]]);
 
-export function catalogPage() {
+views.set("catalog", catalogPage);
+views.set("locks", locksPage);
+
+function catalogPage() {
   const { field, body } = filtered("catalog", state.filters, "Filter builtins", () => {
     const words = (state.filters.get("catalog") ?? "").toLowerCase();
     const fits = data.catalog.filter((item) => `${item.id} ${item.title} ${item.summary}`.toLowerCase().includes(words));
@@ -40,9 +43,8 @@ function allLocks() {
   return [...uncovered.map((/** @type {any} */ item) => of(item, true)), ...covered.map((/** @type {any} */ item) => of(item, false))];
 }
 
-export function locksPage() {
+function locksPage() {
   const locks = data.locks;
-  if (!locks) return h("main.page", { id: "main" }, h("h1", "Locks"), h("p.empty", "Not asked for. Show them with: workrail-lint studio --locks docs/lock-coverage.json"));
   const all = allLocks();
   const { field, body } = filtered("locks", state.filters, "Filter locks and tests", () => {
     const words = (state.filters.get("locks") ?? "").toLowerCase();

@@ -1,11 +1,11 @@
 // Changes of goldens, by the edit of the workflow that explains them. Those that no edit explains come first.
 
-import { copyable, h, icon, link } from "./dom.js";
+import { h, icon, link } from "./dom.js";
 import { graphOf } from "./graph.js";
 import { layerOf } from "./layers.js";
 import { action, mayWrite } from "./live.js";
 import { oneColumn, piecesOf, section } from "./panel.js";
-import { addressOf, data, editsInOrder, runAddress, state, stepTitle, workflowById } from "./store.js";
+import { addressOf, data, editsInOrder, runAddress, state, stepTitle, views, workflowById } from "./store.js";
 import { asText, counted } from "./words.js";
 import { boundChange, failedBy, notice } from "./worklists.js";
 
@@ -21,11 +21,11 @@ function address(edit) {
   return `~goldens/${encodeURIComponent(edit)}`;
 }
 
-export function goldensPage() {
+views.set("goldens", goldensPage);
+
+function goldensPage() {
   const list = editsInOrder();
-  if (!list.length) {
-    return h("main.page", { id: "main" }, h("h1", "Goldens"), data.goldens ? h("p.empty", icon("check"), " No golden differs from what the tests saw.") : [h("p.empty", "Not asked for. Show pending changes with:"), copyable("workrail-test golden diff --json > goldens.json; workrail-lint studio --goldens goldens.json")]);
-  }
+  if (!list.length) return h("main.page", { id: "main" }, h("h1", "Goldens"), h("p.empty", icon("check"), " No golden differs from what the tests saw."));
   const edit = list.find((item) => item.id === state.entry) ?? list[0];
   const goldens = new Set(list.flatMap((item) => item.goldens));
   const odd = list.filter((item) => item.kind === "unexplained").length;
@@ -99,5 +99,5 @@ function seenIn(edit, golden) {
   const item = data.goldens?.pending.find((each) => each.golden === golden);
   const run = data.runs.find((each) => each.path === golden || (item?.test && each.test === item.test));
   const at = run?.differences.find((difference) => difference.edit?.id === edit.id && difference.moment !== null)?.moment ?? null;
-  return h("li", icon("play"), " ", run ? link(runAddress(run.key, at), run.name) : h("code", golden), h("span.note", at === null ? "" : ` at moment ${at + 1}`));
+  return h("li", icon("play"), " ", run ? link(runAddress(run.key, at), run.name) : h("code", golden), h("span.note", !run ? "" : at === null ? " at the end" : ` at moment ${at + 1}`));
 }

@@ -1,7 +1,9 @@
 // The flow graph: cards over one drawing of rails. All places come from the data; the page only draws, and may fold.
 
 import { h, hidden, icon, link, svg } from "./dom.js";
+import { pairsOf } from "./layers.js";
 import { addressOf, here, state } from "./store.js";
+import { counted, wordsOf } from "./words.js";
 
 /** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
 /** @typedef {import("../../../tools/studio/page").Drawing} Drawing */
@@ -9,13 +11,13 @@ import { addressOf, here, state } from "./store.js";
 /** @typedef {import("../../../tools/studio/page").Layer} Layer */
 /** @typedef {[number, number]} Point */
 /**
- * A run on the graph: how often it came to each step, in which round of a loop it is, where it stands.
- * @typedef {{visits?: Map<string, number>, rounds?: Map<string, number>, step?: string | null, failed?: string | null, href?: (step: string) => string}} Story
+ * A run on the graph: how often it came to each step, on which way, in which round of a loop it is, where it stands.
+ * @typedef {{visits?: Map<string, number>, way?: (string | null)[], rounds?: Map<string, number>, step?: string | null, failed?: string | null, href?: (step: string) => string}} Story
  */
 
 const RADIUS = 9;
-// Of a folded frame.
-const HEAD = 44;
+// How high a folded frame is, and how wide a folded phase is.
+const [HEAD, PHASE] = [44, 300];
 const [SMALLEST, LARGEST, READABLE] = [0.25, 1.6, 0.85];
 
 /** A line through points with round corners. @param {Point[]} points */
@@ -41,38 +43,85 @@ function towards(from, to, length) {
   return [from[0] + Math.sign(to[0] - from[0]) * length, from[1] + Math.sign(to[1] - from[1]) * length];
 }
 
-/** The frames that can be folded: nothing stands beside them. @param {Drawing} drawing */
-export function phasesOf(drawing) {
+/** What can be folded: phases, where steps are named after them, else frames that nothing stands beside. @param {Workflow} workflow @param {Drawing} drawing @returns {Group[]} */
+function foldable(workflow, drawing) {
+  const phases = phasesOf(workflow, drawing);
+  return phases.length > 1 ? phases : framesAlone(drawing);
+}
+
+/** @param {Drawing} drawing */
+function framesAlone(drawing) {
   const isInside = (/** @type {import("../../../tools/studio/page").Box} */ box, /** @type {Group} */ frame) => box.y >= frame.y && box.y + box.h <= frame.y + frame.h && box.x >= frame.x && box.x + box.w <= frame.x + frame.w;
   const isBeside = (/** @type {import("../../../tools/studio/page").Box} */ box, /** @type {Group} */ frame) => box.y < frame.y + frame.h && box.y + box.h > frame.y && !isInside(box, frame);
   return drawing.groups.filter((frame) => frame.kind !== "delegations" && drawing.nodes.filter((node) => isInside(node, frame)).length > 1 && !drawing.nodes.some((node) => isBeside(node, frame)) &&
-    !drawing.groups.some((other) => other !== frame && isBeside(other, frame) && !isInside(frame, other)) && !drawing.groups.some((other) => other !== frame && isInside(frame, other)));
+    !drawing.groups.some((other) => other !== frame && isBeside(other, frame) && !isInside(frame, other)) && !drawing.groups.some((other) => other !== frame && isInside(other, frame)));
+}
+
+/** @typedef {import("../../../tools/studio/page").Group | import("../../../tools/studio/page").CardBox} NamedBox */
+
+/** The boxes of a block and of what is in it. @param {any} block @param {Map<string, NamedBox>} boxes @returns {NamedBox[]} */
+function boxesOf(block, boxes) {
+  const inner = [...(block.items ?? []), ...(block.lanes ?? []).flatMap((/** @type {any} */ lane) => lane.items)];
+  return [boxes.get(block.id) ?? [], ...inner.map((each) => boxesOf(each, boxes))].flat();
+}
+
+/** The parts of a drawing one below the other, each with its boxes, and from where to where it goes. @param {Workflow} workflow @param {Drawing} drawing */
+function drawnRows(workflow, drawing) {
+  /** @type {NamedBox[]} */
+  const all = [...drawing.groups, ...drawing.nodes];
+  const boxes = new Map(all.map((box) => [box.id, box]));
+  // The first rail leads from the start to the first row, the last one from the last row to the end.
+  const [begin, end] = [drawing.rails[0].points[1][1], drawing.rails[drawing.rails.length - 1].points[0][1]];
+  const rows = workflow.tree.map((block) => ({ top: begin, bottom: end, boxes: boxesOf(block, boxes) }));
+  rows.slice(1).forEach((row, at) => {
+    const above = Math.max(...rows[at].boxes.map(({ y, h: height }) => y + height));
+    const below = Math.min(...row.boxes.map(({ y }) => y));
+    const between = drawing.rails.find(({ kind, points: [from, to] }) => kind === "main" && from[0] === drawing.start[0] && from[1] >= above && to[1] <= below);
+    [rows[at].bottom, row.top] = between?.points.map(([, y]) => y) ?? [above, below];
+  });
+  return rows;
+}
+
+/** Parts one below the other whose steps are called after one phase, such as "Phase 2b: Plan"; others belong to the phase above. @param {Workflow} workflow @param {Drawing} drawing @returns {Group[]} */
+function phasesOf(workflow, drawing) {
+  /** @type {(Group & {count: number})[]} */
+  const phases = [];
+  for (const { top, bottom, boxes } of drawnRows(workflow, drawing)) {
+    const names = new Set(boxes.flatMap(({ id }) => /^(?:phase|step|stage|part) ?\d+/iu.exec(workflow.stepById.get(id)?.title ?? "") ?? []).map(wordsOf));
+    const [x, last] = [Math.min(...boxes.map((box) => box.x)), phases[phases.length - 1]];
+    const [name = last?.title ?? ""] = names;
+    if (last && names.size < 2 && name === last.title) Object.assign(last, { x: Math.min(last.x, x), h: bottom - last.y, count: last.count + boxes.length });
+    else phases.push({ id: `phase:${name}`, kind: "phase", x, y: top, w: PHASE, h: bottom - top, title: names.size < 2 ? name : "", note: "", bound: null, count: boxes.length });
+  }
+  const known = new Set();
+  return phases.filter((phase) => phase.title && phase.count > 1 && !known.has(phase.id) && known.add(phase.id));
 }
 
 /** The ids of folded frames. @returns {Set<string>} */
-export function foldedIds() {
+function foldedIds() {
   return new Set((state.params.get("fold") ?? "").split(",").filter(Boolean));
 }
 
-/** The drawing without what folded frames hold. @param {Drawing} drawing @returns {Drawing} */
-function folded(drawing) {
+/** The drawing without what folded phases and frames hold; phases are frames of it. @param {Drawing} drawing @param {Group[]} parts what can be folded @returns {Drawing} */
+function folded(drawing, parts) {
   const ids = foldedIds();
-  const frames = phasesOf(drawing).filter((frame) => ids.has(frame.id)).sort((a, b) => b.y - a.y);
+  const frames = parts.filter((frame) => ids.has(frame.id)).sort((a, b) => b.y - a.y);
+  const axis = drawing.start[0];
   return frames.reduce((rest, frame) => {
     const [top, bottom] = [frame.y + HEAD, frame.y + frame.h];
     const gone = bottom - top;
-    const isGone = (/** @type {number} */ y) => y > top - 8 && y < bottom;
+    const isGone = (/** @type {number} */ y) => (frame.kind === "phase" ? y >= frame.y : y > top - 8) && y < bottom;
     const moved = (/** @type {number} */ y) => (y >= bottom ? y - gone : Math.min(y, top));
-    const kept = (/** @type {any[]} */ list) => list.filter((box) => box === frame || !isGone(box.y)).map((box) => ({ ...box, y: moved(box.y) }));
-    const inside = rest.nodes.filter((node) => isGone(node.y)).length;
+    const kept = (/** @type {any[]} */ list) => list.filter((box) => box.id === frame.id || !isGone(box.y)).map((box) => ({ ...box, y: moved(box.y) }));
+    const inside = rest.nodes.filter((node) => isGone(node.y)).map((node) => node.id);
     return {
       ...rest, height: rest.height - gone, end: [rest.end[0], moved(rest.end[1])], nodes: kept(rest.nodes), labels: kept(rest.labels), bars: kept(rest.bars),
       joints: /** @type {Point[]} */ (rest.joints.filter((at) => !isGone(at[1])).map((at) => [at[0], moved(at[1])])),
-      groups: kept(rest.groups).map((group) => (group.id === frame.id ? { ...group, h: HEAD, bound: null, folded: inside } : group)),
+      groups: kept(rest.groups).map((group) => (group.id === frame.id ? { ...group, h: HEAD, x: group.kind === "phase" ? axis - PHASE / 2 : group.x, bound: null, folded: inside } : group)),
       // What begins or ends inside is not drawn; what leads past is shorter.
       rails: rest.rails.filter(({ points }) => !(isGone(points[0][1]) && isGone(points[points.length - 1][1]))).map((rail) => ({ ...rail, points: /** @type {Point[]} */ (rail.points.map(([x, y]) => [x, moved(y)])) })),
     };
-  }, drawing);
+  }, { ...drawing, groups: [...drawing.groups, ...parts.filter((part) => part.kind === "phase")] });
 }
 
 /**
@@ -81,10 +130,11 @@ function folded(drawing) {
  */
 export function graphOf(workflow, layer, story = {}, bar = []) {
   if (!workflow.layout) return h("p.empty", "This workflow does not compile.");
-  const drawing = folded(workflow.layout);
+  const parts = foldable(workflow, workflow.layout);
+  const drawing = folded(workflow.layout, parts);
   const canvas = h("div.canvas", { at: { width: drawing.width, height: drawing.height } },
-    drawing.groups.map((group) => frameBox(workflow, group, layer, story)),
-    rails(drawing, layer.traffic, story.visits),
+    drawing.groups.map((group) => frameBox(workflow, group, layer, story, parts)),
+    rails(drawing, layer.traffic, story.way),
     drawing.groups.map((group) => boundBadge(group, story)),
     drawing.labels.map((label) => labelBox(label, layer)),
     drawing.nodes.map((node) => card(workflow, node, layer, story)),
@@ -101,47 +151,48 @@ export function graphOf(workflow, layer, story = {}, bar = []) {
   };
   zoomed();
   pan(scroller);
-  return h("div.graph-column", h("div.legend-bar", bar, foldButton(workflow.layout), zoomButtons(drawing, scroller, zoomed)),
+  return h("div.graph-column", h("div.legend-bar", bar, zoomButtons(drawing, scroller, zoomed, foldButton(parts))),
     h("div.graph", scroller, overview(drawing, layer, scroller, story)));
 }
 
-/** @param {Drawing} drawing */
-function foldButton(drawing) {
-  const phases = phasesOf(drawing);
-  if (!phases.length) return null;
+/** @param {Group[]} parts */
+function foldButton(parts) {
+  if (!parts.length) return null;
   const isFolded = foldedIds().size > 0;
-  return link(here({ fold: isFolded ? null : phases.map((frame) => frame.id).join(",") }), { class: "button small fold-all" }, icon(isFolded ? "plus" : "minus"), isFolded ? "Unfold" : "Fold");
+  return link(here({ fold: isFolded ? null : parts.map((frame) => frame.id).join(",") }), { class: "zoom-button" }, isFolded ? "unfold" : "fold");
 }
 
-/** The rails that a run took: those at its steps, and those between joints that lead from one to the other. @param {Drawing} drawing @param {Map<string, number>} visits */
-function railsTaken(drawing, visits) {
-  const came = (/** @type {string | null} */ step) => (step === null ? 0 : visits.get(step) ?? 0);
-  const taken = new Set(drawing.rails.filter((rail) => rail.kind !== "skip" && (came(rail.to) || came(rail.from)) && (rail.kind !== "back" || came(rail.to) > 1)));
-  const between = drawing.rails.filter((rail) => !rail.from && !rail.to);
-  const starts = [...taken].map((rail) => rail.points[0]);
-  const leadsOn = (/** @type {Point} */ at, /** @type {number} */ depth) => {
-    let found = starts.some((point) => distance(point, at) < 9);
-    for (const rail of depth < 7 ? between : []) {
-      if (distance(rail.points[0], at) >= 9 || !leadsOn(rail.points[rail.points.length - 1], depth + 1)) continue;
-      taken.add(rail);
-      found = true;
-    }
-    return found;
-  };
-  for (const rail of [...taken]) leadsOn(rail.points[rail.points.length - 1], 0);
-  return taken;
+/** The address at which a frame is folded, or is not any more. @param {Group} group */
+function foldAddress(group) {
+  const ids = foldedIds();
+  return here({ fold: (ids.has(group.id) ? [...ids].filter((id) => id !== group.id) : [...ids, group.id]).join(",") });
 }
 
-/** @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic | undefined} traffic @param {Map<string, number> | undefined} visits */
-function rails(drawing, traffic, visits) {
+/** A phase at the edge of the drawing: a line as long as it is, with its name. @param {Group} phase */
+function phaseMark(phase) {
+  return link(foldAddress(phase), { class: "phase-mark", "aria-label": `fold ${phase.title}`, title: `fold ${phase.title}`, at: { left: phase.x - 21, top: phase.y, height: phase.h } }, h("span", phase.title));
+}
+
+/** How many ways lead over a rail. @param {import("../../../tools/studio/page").Rail} rail @param {import("../../../tools/studio/page").Pair[]} pairs */
+function waysOver({ from, to, fromSteps = [from], toSteps = [to] }, pairs) {
+  return new Set(pairs.filter((pair) => fromSteps.includes(pair.from) && toSteps.includes(pair.to)).flatMap((pair) => [...pair.ways])).size;
+}
+
+/** How many sessions took a rail; into a step, all that came to it. @param {import("../../../tools/studio/page").Rail} rail @param {import("../../../tools/studio/page").Traffic} traffic */
+function sessionsOver(rail, { visits, pairs }) {
+  return rail.kind === "back" || rail.toSteps || !rail.to ? waysOver(rail, pairs) : visits.get(rail.to) ?? 0;
+}
+
+/** @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic | undefined} traffic @param {(string | null)[]} way */
+function rails(drawing, traffic, way = []) {
   const order = new Map([["skip", 0], ["main", 1], ["branch", 1], ["back", 2]]);
   const sorted = [...drawing.rails].sort((a, b) => (order.get(a.kind) ?? 1) - (order.get(b.kind) ?? 1));
-  const taken = visits ? railsTaken(drawing, visits) : new Set();
-  const weight = (/** @type {any} */ rail) => (traffic?.total && rail.kind !== "skip" && (rail.to || rail.from) ? ` h${Math.min(4, Math.ceil((4 * (traffic.visits.get(rail.to ?? rail.from) ?? 0)) / traffic.total))}` : "");
+  const taken = pairsOf([way]);
+  const weight = (/** @type {import("../../../tools/studio/page").Rail} */ rail) => (traffic?.total ? ` h${Math.min(4, Math.ceil((4 * sessionsOver(rail, traffic)) / traffic.total))}` : "");
   return svg("svg", { class: "rails", width: drawing.width, height: drawing.height, "aria-hidden": "true" },
     svg("defs", {}, svg("marker", { id: "tip", markerUnits: "userSpaceOnUse", markerWidth: 12, markerHeight: 12, viewBox: "0 0 8 8", refX: 6, refY: 4, orient: "auto" },
       svg("path", { class: "tip", d: "M0 1L7 4L0 7z" }))),
-    sorted.map((rail) => svg("path", { class: `rail ${rail.kind}${taken.has(rail) ? " passed" : ""}${weight(rail)}`, d: railPath(rail.points), "marker-end": rail.to && rail.kind !== "back" ? "url(#tip)" : null })),
+    sorted.map((rail) => svg("path", { class: `rail ${rail.kind}${waysOver(rail, taken) ? " passed" : ""}${weight(rail)}`, d: railPath(rail.points), "marker-end": rail.to && rail.kind !== "back" ? "url(#tip)" : null })),
     drawing.bars.map((bar) => svg("rect", { class: "bar", x: bar.x, y: bar.y, width: bar.w, height: 4, rx: 2 })),
     drawing.joints.map((at) => svg("circle", { class: "joint", cx: at[0], cy: at[1], r: 4 })),
     svg("circle", { class: "dot", cx: drawing.start[0], cy: drawing.start[1], r: 5 }),
@@ -149,30 +200,39 @@ function rails(drawing, traffic, visits) {
     svg("circle", { class: "dot", cx: drawing.end[0], cy: drawing.end[1], r: 3 }));
 }
 
-/** How many sessions took a rail. @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic} traffic */
-function counts(drawing, { visits, back }) {
-  const put = (/** @type {number} */ left, /** @type {number} */ top, /** @type {number | undefined} */ count, kind = "") => (count ? h("span.flow-count", { class: kind, at: { left, top } }, String(count)) : null);
+/** How many sessions took a rail: beside each step, on what leads past some, and on what leads back. @param {Drawing} drawing @param {import("../../../tools/studio/page").Traffic} traffic */
+function counts(drawing, traffic) {
   return drawing.rails.map((rail) => {
+    const count = sessionsOver(rail, traffic);
+    const put = (/** @type {number} */ left, /** @type {number} */ top, kind = "") => (count ? h("span.flow-count", { class: kind, at: { left, top } }, String(count)) : null);
+    const [, second, third] = rail.points;
     const last = rail.points[rail.points.length - 1];
-    if (rail.kind === "back") return put(rail.points[1][0], (rail.points[1][1] + rail.points[2][1]) / 2 + 26, back.get(rail.to ?? ""), "again");
-    if (rail.kind === "skip" || !rail.to) return null;
-    const label = drawing.labels.find((item) => item.to === rail.to);
-    return label ? put(label.x + label.w + 16, label.y + label.h / 2, visits.get(rail.to)) : put(last[0] + 18, last[1] - 13, visits.get(rail.to));
+    if (rail.kind === "back") return put(second[0], (second[1] + third[1]) / 2 + 26, "again");
+    if (rail.kind === "skip") return put(second[0], (second[1] + third[1]) / 2, "skip");
+    const label = rail.to ? drawing.labels.find((item) => item.to === rail.to) : null;
+    if (label) return put(label.x + label.w + 16, label.y + label.h / 2);
+    return rail.to && !rail.toSteps ? put(last[0] + 18, last[1] - 13) : null;
   });
 }
 
-/** @param {Workflow} workflow @param {Group} group @param {Layer} layer @param {Story} story */
-function frameBox(workflow, group, layer, story) {
+/** The signs of what a folded frame holds: how many steps, how many have a sign. @param {Group} group @param {Layer} layer */
+function foldedNote({ folded: inside = [] }, layer) {
+  const marks = inside.flatMap((step) => layer.marks.get(step) ?? []).filter((mark) => !mark.plain);
+  const worst = marks.find(({ tone }) => tone === "err") ?? marks[0];
+  return h("span.note", counted(inside.length, "step"), worst ? [", ", h("strong", { class: `t-${worst.tone}` }, marks.length > 1 ? `${marks.length} marked` : worst.text)] : null);
+}
+
+/** @param {Workflow} workflow @param {Group} group @param {Layer} layer @param {Story} story @param {Group[]} parts */
+function frameBox(workflow, group, layer, story, parts) {
+  if (group.kind === "phase" && !group.folded) return phaseMark(group);
   const mark = layer.marks.get(group.id);
   const current = (story.step ?? null) === group.id && group.kind !== "template";
-  const ids = foldedIds();
-  const isPhase = workflow.layout && phasesOf(workflow.layout).some((frame) => frame.id === group.id);
-  const others = [...ids].filter((id) => id !== group.id);
-  const head = [group.kind === "loop" ? icon("loop") : null, h("strong", group.title), mark ? h("span.mark", { class: `t-${mark.tone}` }, mark.text) : h("span.note", group.folded ? `${group.folded} steps` : group.note)];
+  const canFold = group.folded || parts.some((part) => part.id === group.id);
+  const head = [group.kind === "loop" ? icon("loop") : null, h("strong", group.title), mark ? h("span.mark", { class: `t-${mark.tone}` }, mark.text) : group.folded ? foldedNote(group, layer) : h("span.note", group.note)];
   // A loop and a parallel step are steps; a template call only groups some.
   const isStep = group.kind !== "template" && workflow.stepById.has(group.id);
   return h("div.frame", { class: `${group.kind}${current ? " current" : ""}${group.folded ? " is-folded" : ""}`, at: { left: group.x, top: group.y, width: group.w, height: group.h } },
-    isPhase ? link(here({ fold: (ids.has(group.id) ? others : [...ids, group.id]).join(",") }), { class: "fold-one", "aria-label": `${ids.has(group.id) ? "unfold" : "fold"} ${group.title}` }, icon(ids.has(group.id) ? "plus" : "minus")) : null,
+    canFold ? link(foldAddress(group), { class: "fold-one", "aria-label": `${group.folded ? "unfold" : "fold"} ${group.title}` }, icon(group.folded ? "plus" : "minus")) : null,
     isStep ? link(hrefOf(workflow, story, group.id), { class: "frame-head", title: group.note, "data-step": group.id, "aria-current": current ? "step" : null }, head) : h("div.frame-head", { title: group.note }, head));
 }
 
@@ -267,8 +327,8 @@ function overview(drawing, layer, scroller, story) {
   return h("div.strip", strip);
 }
 
-/** @param {Drawing} drawing @param {HTMLElement} scroller @param {() => void} zoomed */
-function zoomButtons(drawing, scroller, zoomed) {
+/** @param {Drawing} drawing @param {HTMLElement} scroller @param {() => void} zoomed @param {HTMLElement | null} fold */
+function zoomButtons(drawing, scroller, zoomed, fold) {
   const shown = h("span.zoom-value", `${Math.round(state.zoom * 100)}%`);
   // What is under the pointer stays there.
   const to = (/** @type {number} */ zoom, x = scroller.clientWidth / 2, y = scroller.clientHeight / 2) => {
@@ -291,7 +351,7 @@ function zoomButtons(drawing, scroller, zoomed) {
   }, { passive: false });
   pinch(scroller, to);
   const button = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) => h("button.zoom-button", { type: "button", "aria-label": name, "data-zoom": text, onclick: act }, text);
-  return h("div.zoom", { role: "group", "aria-label": "Zoom" }, button("−", "smaller", () => to(state.zoom - 0.12)), shown, button("+", "larger", () => to(state.zoom + 0.12)), button("fit", "fit the width", fit));
+  return h("div.zoom", { role: "group", "aria-label": "Zoom" }, button("−", "smaller", () => to(state.zoom - 0.12)), shown, button("+", "larger", () => to(state.zoom + 0.12)), button("fit", "fit the width", fit), fold);
 }
 
 /** Two fingers zoom. @param {HTMLElement} scroller @param {(zoom: number, x: number, y: number) => void} to */

@@ -103,7 +103,8 @@ export function isRefusal(goal) {
  */
 export function coverageOf(workflow, step) {
   const list = goalsOf(workflow, step.id);
-  const own = list.filter((goal) => goal.kind === "step");
+  // A loop has no goal of its own; it ran if it was left in any way.
+  const own = list.filter((goal) => goal.kind === (step.type === "loop" ? "loop" : "step"));
   const missing = list.filter((goal) => !isShown(goal));
   const ways = missing.filter((goal) => !isRefusal(goal));
   const open = missing.filter(isRefusal);
@@ -143,7 +144,7 @@ function coverageLayer(workflow) {
     const condition = ways.find((goal) => goal.kind === "condition");
     if (how === "part" && condition) labels.set(step.id, { text: `never ${condition.case}`, tone: "warn" });
   }
-  return { marks, labels, stale: workflow.coverage?.stale, legend: [h("span.t-err", "■ never ran"), h("span.t-warn", "■ ran, a way is missing"), "n open: refusals that no test provokes", h("span.t-ok", "✓ all shown")] };
+  return { marks, labels, stale: workflow.coverage?.stale, legend: [h("span.t-err", "■ never ran"), h("span.t-warn", "■ ran, a way is missing"), "n open: only refusals", h("span.t-ok", "✓ all shown")] };
 }
 
 /** What a typical run reads at each step, the most first; without such a report, the prompt. @param {Workflow} workflow */
@@ -209,6 +210,21 @@ export function countsBySteps(workflow) {
   }));
 }
 
+/** The steps that follow one another on some ways, and which ways these are. @param {(string | null)[][]} ways @returns {import("../../../tools/studio/page").Pair[]} */
+export function pairsOf(ways) {
+  /** @type {Map<string, import("../../../tools/studio/page").Pair>} */
+  const pairs = new Map();
+  ways.forEach((way, number) => way.forEach((to, at) => {
+    const from = way[at - 1];
+    if (!at || from === to) return;
+    const key = JSON.stringify([from, to]);
+    const pair = pairs.get(key) ?? { from, to, ways: new Set() };
+    pair.ways.add(number);
+    pairs.set(key, pair);
+  }));
+  return [...pairs.values()];
+}
+
 /** @param {Workflow} workflow @returns {Layer} */
 function sessionsLayer(workflow) {
   const list = sessionsOf(workflow);
@@ -222,11 +238,11 @@ function sessionsLayer(workflow) {
     else if (blocked) marks.set(step.id, { text: `${blocked} blocked`, tone: "warn" });
     else if (!visits && step.type !== "loop") marks.set(step.id, { text: state.of === "others" && changesOf(workflow, step.id).some((change) => change.kind === "added") ? "new since" : "not reached", tone: "muted", plain: true, dim: true });
   }
-  const back = new Map();
-  for (const { steps } of list) steps.forEach((step, at) => { if (at && steps.indexOf(step) < at && steps[at - 1] !== step) back.set(step, (back.get(step) ?? 0) + 1); });
+  // From the start, which is null, over the steps that are drawn, to the end if it was reached.
+  const ways = list.map(({ steps, stuck }) => [null, ...steps.filter((step) => workflow.stepById.has(step)), ...(stuck === null ? [null] : [])]);
   const hasEach = Boolean(workflow.sessions?.each);
   const visits = new Map([...counts.values()].map((item) => [item.step, item.visits]));
-  return { marks, labels: new Map(), stale: !hasEach && workflow.sessions?.stale, traffic: { visits, back, total: hasEach ? list.length : workflow.sessions?.sessions ?? 0 }, legend: ["on a rail: sessions that took it"] };
+  return { marks, labels: new Map(), stale: !hasEach && workflow.sessions?.stale, traffic: { visits, pairs: pairsOf(ways), total: hasEach ? list.length : workflow.sessions?.sessions ?? 0 }, legend: ["on a rail: sessions that took it"] };
 }
 
 /** @param {Workflow} workflow @returns {Layer} */

@@ -128,7 +128,7 @@ function texts(workflow, step, changes) {
   const length = step.pieces.reduce((sum, piece) => sum + piece[2].length, 0);
   return h("div",
     h("div.row", choices("Text", chosen, (text) => here({ text }), tabs.map(([value, title]) => ({ value, title }))), length ? h("span.note", counted(length, "character")) : null),
-    chosen === "source" ? sourceText(step) : chosen === "run" ? runText(workflow, step) : chosen === "change" ? changeText(changes) : compiledText(step));
+    chosen === "source" ? sourceText(workflow, step) : chosen === "run" ? runText(workflow, step) : chosen === "change" ? changeText(changes) : compiledText(step));
 }
 
 /** @param {Step} step */
@@ -137,13 +137,20 @@ function compiledText(step) {
     h("div.fragment", h("p.note", icon("fragments"), " added ", fragment.when ? ["if ", h("strong", fragment.when)] : "always"), h("div.text-box.padded", fragment.text)))];
 }
 
-/** The lines of a step in its file, each with its number. @param {Step} step @returns {[number, string][]} */
-export function sourceLines(step) {
+/** A step as its file has it. What else the data knows is put back: parts of the prompt or lines of one, and the steps of a loop. @param {Workflow} workflow @param {Step} step @returns {string} */
+function writtenText(workflow, { pieces, source }) {
+  const part = (/** @type {string} */ number, /** @type {string | undefined} */ line) => (line === undefined ? pieces[Number(number)][2] : pieces[Number(number)][2].split("\n")[Number(line)].replace(/^(?:- |\d+\. )/u, ""));
+  const inner = (/** @type {string} */ ident) => workflow.stepById.get(ident) ?? { pieces: [], source: null };
+  return (source?.text ?? "").replace(/\u0001(\d+)(?:\/(\d+))?\u0001/gu, (_, number, line) => JSON.stringify(part(number, line)).slice(1, -1))
+    .replace(/\u0002([^\u0002]*)\u0002/gu, (_, ident) => writtenText(workflow, /** @type {Step} */ (inner(ident))));
+}
+
+/** The lines of a step in its file, each with its number. @param {Workflow} workflow @param {Step} step @returns {[number, string][]} */
+export function sourceLines(workflow, step) {
   const { source } = step;
   if (!source) return [];
   const indent = new RegExp(`^ {0,${source.indent}}`, "u");
-  const whole = source.text.replace("\u0001", () => JSON.stringify(step.pieces.map((piece) => piece[2]).join("")));
-  return whole.split("\n").map((line, at) => [source.line + at, at ? line.replace(indent, "") : line]);
+  return writtenText(workflow, step).split("\n").map((line, at) => [source.line + at, at ? line.replace(indent, "") : line]);
 }
 
 /** Numbered lines, of which one may be marked. @param {[number, string][]} lines @param {number} [marked] @param {string} [kind] */
@@ -157,9 +164,9 @@ export function excerptOf(excerpt, marked) {
   return excerpt ? numbered(excerpt.lines.map((text, at) => [excerpt.first + at, text]), marked, "excerpt") : null;
 }
 
-/** @param {Step} step */
-function sourceText(step) {
-  return step.source ? numbered(sourceLines(step)) : h("p.empty", "made by the compiler: no source of its own");
+/** @param {Workflow} workflow @param {Step} step */
+function sourceText(workflow, step) {
+  return step.source ? numbered(sourceLines(workflow, step)) : h("p.empty", "made by the compiler: no source of its own");
 }
 
 /** What an agent read at this step in a recorded run, else the prompt with sample values. @param {Workflow} workflow @param {Step} step */

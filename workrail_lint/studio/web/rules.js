@@ -3,7 +3,7 @@
 import { h, icon, link } from "./dom.js";
 import { stateOf, outcomeIcon } from "./outcomes.js";
 import { findingKey } from "./panel.js";
-import { addressOf, runAddress, runs, state, stepTitle, whyOf, workflows } from "./store.js";
+import { addressOf, runAddress, runs, state, stepTitle, views, whyOf, workflows } from "./store.js";
 import { counted } from "./words.js";
 
 const MOST_STEPS = 60;
@@ -18,7 +18,9 @@ function listOfRows(title, rows) {
   return [h("h2.group-head", title), rows.length ? h("ol.run-list", rows) : null];
 }
 
-export function rulePage() {
+views.set("rule", rulePage);
+
+function rulePage() {
   const code = state.entry ?? "";
   return /^[A-Z]+(_[A-Z]+)+$/u.test(code) ? codePage(code) : findingsPage(code);
 }

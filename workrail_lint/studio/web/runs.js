@@ -1,12 +1,11 @@
 // Runs: the list, the ones to mend first, and a recorded run played on the graph of its workflow.
 
-import { blocksPage, teamPage } from "./charts.js";
 import { choices, filtered, h, icon, link } from "./dom.js";
 import { graphOf } from "./graph.js";
 import { action, isLive, mayWrite, placeLink, send, whatFollows } from "./live.js";
 import { STATES, endOf, firstMoment, isRed, outcomeIcon, sentenceOf, stateOf } from "./outcomes.js";
 import { codeLink, excerptOf, oneColumn, piecesOf, section } from "./panel.js";
-import { addressOf, data, editAddress, edits, here, runAddress, runs, state, stepTitle, workflowById } from "./store.js";
+import { addressOf, data, editAddress, edits, here, runAddress, runs, state, stepTitle, views, workflowById } from "./store.js";
 import { asText, counted, isJson, json } from "./words.js";
 
 /** @typedef {import("../../../tools/studio/page").Run} Run */
@@ -28,7 +27,13 @@ function runsInOrder() {
   return [...list].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.name < b.name ? -1 : 1));
 }
 
-export function runsPage() {
+views.set("runs", runsPage);
+views.set("run", runPage);
+
+/** How a run is drawn that does not follow a flow graph, by its kind; with why it failed. @type {Map<string, (run: Run, failure: any) => HTMLElement>} */
+export const charts = new Map();
+
+function runsPage() {
   const { field, body } = filtered("runs", state.filters, "Filter by name, workflow or message", () => {
     const words = (state.filters.get("runs") ?? "").toLowerCase();
     const fits = runsInOrder().filter((run) => `${run.name} ${run.workflow ?? ""} ${sentenceOf(run)} ${run.path}`.toLowerCase().includes(words));
@@ -38,9 +43,9 @@ export function runsPage() {
   const counts = [...STATES.filter(([name]) => name !== "session" && name !== "error" && name !== "none"), ...OTHERS].map(([value, title]) => ({ value, title, count: data.runs.filter((run) => belongs(run, value)).length }));
   const of = state.params.get("of");
   return h("main.page", { id: "main" }, h("div.row.tools", h("h1", "Runs"),
-    choices("Show", state.only, (only) => here({ only }, "~runs"), [{ value: "all", title: "All", count: data.runs.length }, ...counts.filter(({ count }) => count)]), data.runs.length ? field : null,
+    choices("Show", state.only, (only) => here({ only }, "~runs"), [{ value: "all", title: "All", count: data.runs.length }, ...counts.filter(({ count }) => count)]), field,
     of ? link(here({ of: null }, "~runs"), { class: "tag tag-link" }, `only ${of}`, icon("cross")) : null),
-  data.runs.length ? body : h("p.empty", "No runs here. Record them with: pytest --workrail-runs-json=runs.json, then workrail-lint studio --runs runs.json"));
+  body);
 }
 
 const MOST_DOTS = 24;
@@ -55,18 +60,17 @@ function runRow(run) {
     h("span.run-number", run.turns?.length ? counted(run.turns.length, "turn") : run.events?.length ? counted(run.events.length, "event") : ""), h("span.run-number", run.outcome?.seconds ? `${run.outcome.seconds.toFixed(2)} s` : "")));
 }
 
-export function runPage() {
+function runPage() {
   const run = runs.get(state.run ?? "");
   if (!run) return runsPage();
-  if (run.kind === "team") return teamPage(run, failureBox(run, 0));
-  if (run.kind === "blocks") return blocksPage(run, failureBox(run, 0));
-  return run.turns.length ? storyPage(run) : bareRun(run);
+  const chart = charts.get(run.kind);
+  return chart ? chart(run, failureBox(run, 0)) : run.turns.length ? storyPage(run) : bareRun(run);
 }
 
 /** A test that made no run. @param {Run} run */
 function bareRun(run) {
   return h("main.page", { id: "main" }, h("p.eyebrow", link("~runs", "Runs"), " › ", h("code", run.path)), h("h1", h("span.sign", { class: `o-${stateOf(run)}` }, outcomeIcon(run)), ` ${run.name}`),
-    failureBox(run, 0), h("p.empty", run.outcome?.state === "passed" ? "It passed; nothing was recorded." : "Nothing happened in this run."));
+    failureBox(run, 0), h("p.empty", run.outcome?.state === "passed" ? "It passed; nothing was recorded. Its golden says what happened: show it with --goldens FOLDER." : "Nothing happened in this run."));
 }
 
 /** The moments on the way to one, itself the last. @param {Run} run @param {number} moment @returns {number[]} */
@@ -78,6 +82,12 @@ function wayTo(run, moment) {
     at = parent ?? (tool === "start_workflow" ? -1 : at - 1);
   }
   return way;
+}
+
+/** The steps at some moments, from the start, which is null, and to the end if it was reached. @param {Turn[]} turns @param {number[]} moments @returns {(string | null)[]} */
+function stepsOn(turns, moments) {
+  const shown = moments.map((at) => turns[at]).filter(({ step, kind }) => step || kind === "complete");
+  return [null, ...shown.map(({ step }) => step)];
 }
 
 /** The context at a moment: a null takes a variable away. @param {Run} run @param {number} moment */
@@ -126,6 +136,7 @@ function storyPage(run) {
     const loop = workflow?.stepById.get(step)?.loop;
     if (loop) { rounds.set(loop, round ?? 1); visits.set(loop, 1); }
   }
+  let way = stepsOn(run.turns, wayTo(run, moment));
   const { marks, failed } = marksOf(run, workflow);
   const isTrying = Boolean(isLive() && workflow && turn.step && state.panel === "whatif");
   const follows = isTrying && state.tried.size ? followed(run, moment) : null;
@@ -134,13 +145,14 @@ function storyPage(run) {
     for (const step of follows.come) marks.set(step, { text: "+ follows now", tone: "ok" });
     for (const step of follows.gone) marks.set(step, { text: "− no longer", tone: "err" });
     for (const step of follows.steps) visits.set(step, visits.get(step) ?? 1);
+    if (!follows.error) way = follows.way;
   }
   const href = (/** @type {string} */ step) => {
     const at = run.turns.findIndex((item) => item.step === step);
     return at >= 0 || !workflow ? runAddress(run.key, Math.max(0, at)) : addressOf(workflow, step);
   };
   const bar = [h("span", [run.mode, run.profile ? `profile ${run.profile}` : null, run.goal].filter(Boolean).join(" · ")), h("span", endOf(run)), run.stale ? h("strong.t-warn", "recorded with another version of this workflow") : null];
-  const graph = !workflow ? h("p.empty", "The workflow of this run is not in this project.") : SHORT.matches ? null : graphOf(workflow, { marks, labels: new Map(), legend: [] }, { visits, rounds, step: turn.step, href, failed }, bar);
+  const graph = !workflow ? h("p.empty", "The workflow of this run is not in this project.") : SHORT.matches ? null : graphOf(workflow, { marks, labels: new Map(), legend: [] }, { visits, way, rounds, step: turn.step, href, failed }, bar);
   const loop = workflow?.stepById.get(workflow.stepById.get(turn.step ?? "")?.loop ?? "");
   const test = run.test ?? data.live?.scenarios?.find((/** @type {string} */ name) => name === run.path.replace("__goldens__/", "").replace(/\.golden\.json$/u, ".scenario.json"));
   const command = test ? `pytest ${test.includes(" ") ? JSON.stringify(test) : test}` : "";
@@ -185,8 +197,9 @@ function followed(run, moment) {
   const answer = whatFollows(trial(run, moment), redraw);
   if (!answer) return null;
   const after = (/** @type {Turn[]} */ turns) => new Set(turns.slice(moment + 1).flatMap((turn) => turn.step ?? []));
-  const [before, steps] = [after(run.turns), after(answer.run?.turns ?? [])];
-  return { error: answer.error, steps: [...steps], come: answer.error ? [] : [...steps].filter((step) => !before.has(step)), gone: answer.error ? [] : [...before].filter((step) => !steps.has(step)) };
+  const turns = answer.run?.turns ?? [];
+  const [before, steps] = [after(run.turns), after(turns)];
+  return { error: answer.error, steps: [...steps], way: stepsOn(turns, turns.map((/** @type {Turn} */ _, /** @type {number} */ at) => at)), come: answer.error ? [] : [...steps].filter((step) => !before.has(step)), gone: answer.error ? [] : [...before].filter((step) => !steps.has(step)) };
 }
 
 /** Why a test failed: the assertion stays on top at all moments. @param {Run} run @param {number} moment */

@@ -211,6 +211,9 @@ export function editAddress(edit) {
   return addressOf(workflow, edit.kind === "removed" ? null : edit.step, { layer: "changes", item: edit.kind === "removed" ? `removed:${edit.step}` : null });
 }
 
+/** The page of each view, by its name. One that has nothing to show is not in the script. @type {Map<string, () => HTMLElement>} */
+export const views = new Map();
+
 const LISTS = ["runs", "goldens", "catalog", "locks", "rule"];
 
 /** Read the address bar. An address that leads nowhere opens the nearest place that exists. */

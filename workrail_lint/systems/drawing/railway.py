@@ -7,9 +7,10 @@ data, with the tree behind it, for those that draw themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
+from itertools import accumulate
 from typing import NamedTuple
 
 from workrail_lint.documents.nodes import Node as DocumentNode
@@ -59,6 +60,13 @@ class Frame(NamedTuple):
     bound: float | None
 
 
+class Ends(NamedTuple):
+    """The steps that a run can come from, and go to next, on a rail; None is the start and the end."""
+
+    before: frozenset[str | None]
+    after: frozenset[str | None]
+
+
 class Rail(NamedTuple):
     """A line through points, at right angles. `kind`: main, branch, skip, back."""
 
@@ -66,6 +74,7 @@ class Rail(NamedTuple):
     kind: str
     source: str | None  # the card or frame it comes from
     target: str | None  # the one it leads to; such a rail has an arrow
+    ends: Ends
 
 
 class Label(NamedTuple):
@@ -134,9 +143,11 @@ def layout(blocks: Sequence[Block]) -> Layout:
     whole = _sequence(blocks)
     axis, end = _MARGIN + whole.axis, _START + whole.h
     drawing = Layout(Point(axis, 22), whole.w + 2 * _MARGIN, end + 52, Point(axis, end + 30))
-    drawing.rails.append(Rail((Point(axis, 28), Point(axis, _START)), "main", None, _first(whole)))
-    _place(whole, _MARGIN, _START, drawing)
-    drawing.rails.append(Rail((Point(axis, end), Point(axis, end + 24)), "main", _last(whole), None))
+    outside = frozenset((None,))
+    begin, finish = Ends(outside, _entries(whole, outside)), Ends(_exits(whole, outside), outside)
+    drawing.rails.append(Rail((Point(axis, 28), Point(axis, _START)), "main", None, _first(whole), begin))
+    _place(whole, _MARGIN, _START, drawing, Ends(outside, outside))
+    drawing.rails.append(Rail((Point(axis, end), Point(axis, end + 24)), "main", _last(whole), None, finish))
     return drawing
 
 
@@ -273,67 +284,75 @@ def _even(number: int) -> int:
 # Places
 
 
-def _place(box: _Box, x: int, y: int, drawing: Layout) -> None:
+def _place(box: _Box, x: int, y: int, drawing: Layout, ends: Ends) -> None:
+    """Put a box at its place. `ends` are the steps around it."""
     match box.block:
         case None:
-            _place_sequence(box, x, y, drawing)
+            _place_sequence(box, x, y, drawing, ends)
         case Card() as card:
             drawing.nodes.append(Node(card.id, x, y, box.w, box.h, title_lines(card), card))
         case Branch() as branch:
-            _place_branch(box, branch, x, y, drawing)
+            _place_branch(box, branch, x, y, drawing, ends)
         case Switch() as switch:
-            _place_switch(box, switch, x, y, drawing)
+            _place_switch(box, switch, x, y, drawing, ends)
         case Group() as group:
             drawing.frames.append(Frame(group.id, group.kind, x, y, box.w, box.h, group.title, group.note, group.bound))
-            (_place_parallel if group.kind == "parallel" else _place_group)(box, group, x, y, drawing)
+            (_place_parallel if group.kind == "parallel" else _place_group)(box, group, x, y, drawing, ends)
 
 
-def _place_sequence(box: _Box, x: int, y: int, drawing: Layout) -> None:
-    axis = x + box.axis
+def _place_sequence(box: _Box, x: int, y: int, drawing: Layout, ends: Ends) -> None:
+    axis, before = x + box.axis, ends.before
+    # What a run does next, after each of the boxes.
+    after = [*accumulate(reversed(box.inner), lambda rest, inner: _entries(inner, rest), initial=ends.after)][::-1]
     for number, inner in enumerate(box.inner):
         if number:
             points = (Point(axis, y), Point(axis, y + _GAP))
-            drawing.rails.append(Rail(points, "main", _last(box.inner[number - 1]), _first(inner)))
+            between = Ends(before, after[number])
+            drawing.rails.append(Rail(points, "main", _last(box.inner[number - 1]), _first(inner), between))
             y += _GAP
-        _place(inner, axis - inner.axis, y, drawing)
+        _place(inner, axis - inner.axis, y, drawing, Ends(before, after[number + 1]))
+        before = _exits(inner, before)
         y += inner.h
 
 
-def _place_branch(box: _Box, branch: Branch, x: int, y: int, drawing: Layout) -> None:
+def _place_branch(box: _Box, branch: Branch, x: int, y: int, drawing: Layout, ends: Ends) -> None:
     (body,), label, axis = box.inner, box.label, x + box.axis
     assert label is not None
     fork, join, right = y + 4, y + box.h - 5, x + box.w - 2
+    into, out = _ways(body, ends)
     drawing.joints.append(Point(axis, fork))
-    drawing.rails.append(Rail((Point(axis, y), Point(axis, y + box.top)), "branch", None, _first(body)))
+    drawing.rails.append(Rail((Point(axis, y), Point(axis, y + box.top)), "branch", None, _first(body), into))
     drawing.labels.append(_placed("branch", label, axis, y + _JOIN, branch.conditions, _first(body)))
-    _place(body, axis - body.axis, y + box.top, drawing)
-    drawing.rails.append(Rail((Point(axis, join - 11), Point(axis, y + box.h)), "branch", _last(body), None))
+    _place(body, axis - body.axis, y + box.top, drawing, ends)
+    drawing.rails.append(Rail((Point(axis, join - 11), Point(axis, y + box.h)), "branch", _last(body), None, out))
     way = (Point(axis, fork), Point(right, fork), Point(right, join), Point(axis, join))
-    drawing.rails.append(Rail(way, "skip", None, None))
+    drawing.rails.append(Rail(way, "skip", None, None, ends))
 
 
-def _place_switch(box: _Box, switch: Switch, x: int, y: int, drawing: Layout) -> None:
+def _place_switch(box: _Box, switch: Switch, x: int, y: int, drawing: Layout, ends: Ends) -> None:
     axis, subject = x + box.axis, box.label
     split, merge = y + (13 if subject is not None else 6), y + box.h - 8
-    drawing.rails.append(Rail((Point(axis, y), Point(axis, split)), "branch", None, None))
+    into, out = _ways(box, ends)
+    drawing.rails.append(Rail((Point(axis, y), Point(axis, split)), "branch", None, None, into))
     for lane in box.inner:
         label, (body,), middle = lane.label, lane.inner, x + lane.x + lane.axis
         assert label is not None
         assert isinstance(lane.block, Branch)
+        lane_into, lane_out = _ways(body, ends)
         top = Point(middle, y + box.top)
         down = (Point(axis, split), top) if middle == axis else (Point(axis, split), Point(middle, split), top)
-        drawing.rails.append(Rail(down, "branch", None, _first(body)))
+        drawing.rails.append(Rail(down, "branch", None, _first(body), lane_into))
         below = split + (18 if subject is not None else 11)
         drawing.labels.append(_placed("lane", label, middle, below, lane.block.conditions, _first(body)))
-        _place(body, middle - body.axis, y + box.top, drawing)
+        _place(body, middle - body.axis, y + box.top, drawing, ends)
         bottom = Point(middle, y + box.top + body.h)
         up = (bottom, Point(axis, merge)) if middle == axis else (bottom, Point(middle, merge), Point(axis, merge))
-        drawing.rails.append(Rail(up, "branch", _last(body), None))
+        drawing.rails.append(Rail(up, "branch", _last(body), None, lane_out))
     if not switch.is_complete:
         right = x + box.w - 2
         way = (Point(axis, split), Point(right, split), Point(right, merge), Point(axis, merge))
-        drawing.rails.append(Rail(way, "skip", None, None))
-    drawing.rails.append(Rail((Point(axis, merge), Point(axis, y + box.h)), "branch", None, None))
+        drawing.rails.append(Rail(way, "skip", None, None, ends))
+    drawing.rails.append(Rail((Point(axis, merge), Point(axis, y + box.h)), "branch", None, None, out))
     if subject is None:
         drawing.joints.append(Point(axis, split))
     else:
@@ -346,31 +365,79 @@ def _placed(
     return Label(kind, axis - text.w // 2, y, text.w, text.h, text.lines, text.text, conditions, target)
 
 
-def _place_group(box: _Box, group: Group, x: int, y: int, drawing: Layout) -> None:
+def _place_group(box: _Box, group: Group, x: int, y: int, drawing: Layout, ends: Ends) -> None:
     (body,), axis = box.inner, x + box.axis
     top, head = y + box.top, y + _HEAD
     end = top + body.h
-    drawing.rails.append(Rail((Point(axis, head), Point(axis, top)), "main", None, _first(body)))
-    _place(body, axis - body.axis, top, drawing)
-    drawing.rails.append(Rail((Point(axis, end), Point(axis, y + box.h)), "main", _last(body), None))
+    again = Ends(_exits(body, frozenset()), _entries(body, frozenset()))
+    if group.kind == "loop":  # from its end, a run can come to its beginning
+        ends = Ends(ends.before | again.before, ends.after | again.after)
+    into, out = _ways(body, ends)
+    drawing.rails.append(Rail((Point(axis, head), Point(axis, top)), "main", None, _first(body), into))
+    _place(body, axis - body.axis, top, drawing, ends)
+    drawing.rails.append(Rail((Point(axis, end), Point(axis, y + box.h)), "main", _last(body), None, out))
     if group.kind == "loop":
         left = x + _PAD + 2
         way = (Point(axis, end + 12), Point(left, end + 12), Point(left, head + 7), Point(axis, head + 7))
-        drawing.rails.append(Rail(way, "back", _last(body), _first(body)))
+        drawing.rails.append(Rail(way, "back", _last(body), _first(body), again))
 
 
-def _place_parallel(box: _Box, group: Group, x: int, y: int, drawing: Layout) -> None:
+def _place_parallel(box: _Box, group: Group, x: int, y: int, drawing: Layout, ends: Ends) -> None:
     axis, first, last = x + box.axis, y + _HEAD + 6, y + box.h - 10
+    into, out = _ways(box, ends)
     if box.inner:
         left = x + box.inner[0].x + box.inner[0].axis - 20
         wide = box.inner[-1].x + box.inner[-1].axis - box.inner[0].x - box.inner[0].axis + 40
         drawing.bars += [Bar(left, first, wide), Bar(left, last, wide)]
     for lane in box.inner:
         middle, top = x + lane.x + lane.axis, y + box.top
-        drawing.rails.append(Rail((Point(middle, first), Point(middle, top)), "main", None, _first(lane)))
-        _place(lane, x + lane.x, top, drawing)
-        drawing.rails.append(Rail((Point(middle, top + lane.h), Point(middle, last)), "main", _last(lane), None))
-    drawing.rails.append(Rail((Point(axis, last), Point(axis, y + box.h)), "main", group.id, None))
+        drawing.rails.append(Rail((Point(middle, first), Point(middle, top)), "main", None, _first(lane), into))
+        _place(lane, x + lane.x, top, drawing, ends)
+        drawing.rails.append(Rail((Point(middle, top + lane.h), Point(middle, last)), "main", _last(lane), None, out))
+    drawing.rails.append(Rail((Point(axis, last), Point(axis, y + box.h)), "main", group.id, None, out))
+
+
+def _ways(box: _Box, ends: Ends) -> tuple[Ends, Ends]:
+    """Return the ends of the rail into a box and of the one out of it."""
+    return Ends(ends.before, _entries(box, ends.after)), Ends(_exits(box, ends.before), ends.after)
+
+
+def _entries(box: _Box, after: frozenset[str | None]) -> frozenset[str | None]:
+    """Return the steps at which a run can arrive that enters a box; `after` it, where it can do nothing in it."""
+    match box.block:
+        case None:
+            return reduce(lambda rest, inner: _entries(inner, rest), reversed(box.inner), after)
+        case Card() | Group(kind="parallel"):
+            return frozenset((box.block.id,))
+    inside = frozenset[str | None]().union(*(_entries(inner, after) for inner in _contents(box)))
+    return inside | after if _may_be_passed(box.block) else inside
+
+
+def _exits(box: _Box, before: frozenset[str | None]) -> frozenset[str | None]:
+    """Return the steps from which a run can come that leaves a box; `before` it, where it can do nothing in it."""
+    match box.block:
+        case None:
+            return reduce(lambda rest, inner: _exits(inner, rest), box.inner, before)
+        case Card() | Group(kind="parallel"):
+            return frozenset((box.block.id,))
+    inside = frozenset[str | None]().union(*(_exits(inner, before) for inner in _contents(box)))
+    return inside | before if _may_be_passed(box.block) else inside
+
+
+def _contents(box: _Box) -> Iterable[_Box]:
+    """Return what is inside of a box; of a switch, what is in its lanes."""
+    return (lane.inner[0] for lane in box.inner) if isinstance(box.block, Switch) else box.inner
+
+
+def _may_be_passed(block: Block) -> bool:
+    """Return whether a run can go past a block without a step in it."""
+    match block:
+        case Switch():
+            return not block.is_complete
+        case Group():
+            return block.kind == "loop"
+        case _:
+            return isinstance(block, Branch)
 
 
 def _first(box: _Box) -> str | None:
@@ -413,6 +480,9 @@ def layout_data(drawing: Layout) -> Data:
                 "points": [list(point) for point in rail.points],
                 "from": rail.source,
                 "to": rail.target,
+                # Where a rail begins or ends at no step: the steps that a run comes from, and goes to.
+                **_steps("fromSteps", rail.source, rail.ends.before),
+                **_steps("toSteps", rail.target, rail.ends.after),
             }
             for rail in drawing.rails
         ],
@@ -430,6 +500,12 @@ def layout_data(drawing: Layout) -> Data:
         "joints": [list(point) for point in drawing.joints],
         "bars": [{"x": bar.x, "y": bar.y, "w": bar.w} for bar in drawing.bars],
     }
+
+
+def _steps(name: str, end: str | None, steps: frozenset[str | None]) -> Data:
+    if end is not None and steps == {end}:
+        return {}
+    return {name: sorted(steps, key=lambda step: (step is not None, step))}
 
 
 def _box(x: int, y: int, w: int, h: int) -> Data:

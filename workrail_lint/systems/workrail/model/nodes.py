@@ -35,7 +35,6 @@ BINDING_PREFIX = "{{wr.bindings."  # how the token of a binding slot starts
 PROMPT_FIELDS = frozenset(
     ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
 )
-_STRINGS = frozenset((str,))
 # A text, and the node and the place below it where it stands.
 BoundText: TypeAlias = "tuple[str, Node, tuple[Token, ...]]"
 Role = Literal["run", "gate", "loop", "fragment", "delegation", "rule"]
@@ -312,16 +311,8 @@ class PromptBlocksNode(Node):
     @property
     def has_bindings(self) -> bool:
         """Return whether one of the bound texts has a binding token."""
-        values: list[Any] = [
-            self.goal,
-            *self.constraints,
-            *self.procedure,
-            *self.verify,
-            *self.output_required.values(),
-        ]
-        if not _STRINGS.issuperset(map(type, values)):
-            values = [value for value in values if isinstance(value, str)]
-        return BINDING_PREFIX in "\n".join(values)
+        values = [self.goal, *self.constraints, *self.procedure, *self.verify, *self.output_required.values()]
+        return BINDING_PREFIX in "\n".join([value for value in values if isinstance(value, str)])
 
     def bound_texts(self) -> Iterator[BoundText]:
         """Yield the texts in which binding tokens are resolved."""
