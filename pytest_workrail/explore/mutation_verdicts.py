@@ -271,7 +271,8 @@ def notices(scenario: Baseline, mutated: dict[str, Any], *, is_known_to_differ: 
     is_unmet = run.ending.kind in ("misplayed", "endless") or bool(unmet(scenario.scenario, run))
     if is_known_to_differ and not is_unmet and not scenario.wants_golden:
         return None
-    if shown_by(run) == scenario.outcome:
+    kind, _ = scenario.outcome
+    if run.ending.kind == kind and shown_by(run) == scenario.outcome:
         return None
     if is_unmet:
         return "expectation"
