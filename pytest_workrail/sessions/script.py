@@ -101,10 +101,15 @@ def script_of(story: Story, program: Program) -> Script:
     return Script(
         goal if isinstance(goal, str) and goal else None,
         context,
-        story.initial_preferences,
+        _preferences(story.initial_preferences),
         recorded_outcome(story.node(1)),
         tuple(writer.actions),
     )
+
+
+def _preferences(effective: Preferences) -> Preferences:
+    """Return preferences as ours: those that only the lenient reader takes are of a type that equals no other."""
+    return Preferences(effective.autonomy, effective.risk_policy)
 
 
 def recorded_outcome(node: StoryNode) -> Outcome:
@@ -136,7 +141,7 @@ class _Writer:
             case Checkpoint(source=source):
                 self.actions.append(SetCheckpoint(source, self._story.node(source).step))
             case PreferenceChange(node=node, effective=effective):
-                self.actions.append(SetPreferences(node, self._story.node(node).step, effective))
+                self.actions.append(SetPreferences(node, self._story.node(node).step, _preferences(effective)))
             case ContextChange(change=change):
                 self._carried |= change
             case _:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+from session_files import step, workflow
 from tables import for_each
 
 from pytest_workrail.agents.agent import Action, Checkpoint, Exchange, Prefer, Rewind, Submit
@@ -15,6 +18,7 @@ from pytest_workrail.sessions.replay import _reason, described, shown_difference
 from pytest_workrail.sessions.script import Outcome, outcome_of
 from pytest_workrail.sessions.stats import LoopStats, StepStats, WorkflowStats, times
 from pytest_workrail.sessions.story import Advance
+from pytest_workrail.sessions.versions import versions_below
 
 TWO = {"maxIterations": 2}
 
@@ -195,3 +199,21 @@ def test_every_recorded_turn_is_played_when_it_is_asked_whether_a_run_can_contin
     turn: dict[str, Any], action: Action | None
 ) -> None:
     assert _action(turn) == action
+
+
+def test_versions_are_those_that_the_project_of_the_first_path_includes(tmp_path: Path) -> None:
+    for project, excluded in (("one", "b.json"), ("two", "a.json")):
+        folder = tmp_path / project
+        folder.mkdir()
+        (folder / "workrail-lint.toml").write_text(f'exclude = ["{excluded}"]\n', encoding="utf-8")
+        for name in ("a", "b"):
+            text = json.dumps(workflow(step("first"), id=f"{project}.{name}"))
+            (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    for paths, names in (
+        ([one], ["one.a"]),
+        ([two], ["two.b"]),
+        ([one, str(tmp_path / "two" / "a.json")], ["one.a", "two.a"]),
+        ([str(tmp_path / "two" / "a.json"), two], ["two.a", "two.b"]),
+    ):
+        assert sorted(versions_below(paths).value) == names
