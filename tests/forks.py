@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import functools
 import gc
 import json
@@ -36,6 +37,7 @@ import pytest
 
 PROGRAMS = ("workrail-lint", "workrail-test", "pytest", "python")
 SECONDS = 120
+_SET_CHILD_SUBREAPER = 36  # of Linux: processes whose parent ended become children of this one
 # Of a folder with two pipes; a shell takes the input from what it starts in the background unless told otherwise.
 _RELAY = 'exec 3<&0 4>"$0/0" 5<"$0/1"; rm -r "$0"; cat <&3 >&4 2>/dev/null 5<&- & exec cat <&5 3<&- 4>&-'
 
@@ -155,10 +157,17 @@ def shared() -> Forks:
 
 
 def started(before: Sequence[str] = ()) -> Forks:
-    """Start a server, by a program that watches it if one is given, and return its client."""
+    """Start a server, by a program that watches it if one is given, and return its client.
+
+    A watched program has ended when all processes that it left behind have ended too: what they do belongs to it.
+    """
     environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONIOENCODING": "utf-8"}
     server = subprocess.Popen(
-        [*before, sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        [*before, sys.executable, __file__, *(["--adopt"] if before else [])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     atexit.register(server.communicate)
     assert server.stdin is not None
@@ -236,10 +245,13 @@ def _serve() -> None:
         os.dup2(quiet, 1)
     gc.collect()
     gc.freeze()
-    _answer(sys.stdin, sys.stdout)
+    adopts = "--adopt" in sys.argv
+    if adopts:
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
+    _answer(sys.stdin, sys.stdout, adopts=adopts)
 
 
-def _answer(requests: IO[str], answers: IO[str]) -> None:
+def _answer(requests: IO[str], answers: IO[str], adopts: bool = False) -> None:
     """Answer requests until there are no more, and every program that was started has ended."""
     beside: dict[int, int | None] = {}
     for line in requests:
@@ -256,11 +268,22 @@ def _answer(requests: IO[str], answers: IO[str]) -> None:
                 beside[answer] = None
             else:
                 answer = _code(answer, 0)
+                if adopts:
+                    _outlive_adopted()
         answers.write(f"{json.dumps(answer)}\n")
         answers.flush()
     for process, code in beside.items():
         if code is None:
             os.waitpid(process, 0)
+
+
+def _outlive_adopted() -> None:
+    """Wait for processes whose parent ended before them."""
+    end = time.monotonic() + SECONDS
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < end:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.002)
 
 
 def _code(process: int, options: int) -> int | None:

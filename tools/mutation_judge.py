@@ -220,8 +220,9 @@ class Collected:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         for name in sorted(recorder.failed):
             _say(f"left out, because it fails when it is recorded: {name}")
+        tests = recorder.tests()
         for file, path in files.items():
-            _keep(path, [test for test in recorder.tests() if test.name.partition("::")[0] == file])
+            _keep(path, [test for test in tests if test.name.partition("::")[0] == file])
         return 0
 
     def killer(self, tests: Sequence[RecordedTest], change: Callable[[Path], None]) -> str:

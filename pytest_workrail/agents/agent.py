@@ -20,6 +20,7 @@ from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.core.profiles import Profile, ProfileName
 from pytest_workrail.engine.model.reasons import Reason
 from pytest_workrail.engine.model.step_keys import StepInstance
+from pytest_workrail.engine.model.trace import SkippedStep
 from pytest_workrail.engine.model.words import Autonomy, Preferences
 from pytest_workrail.engine.protocol.requests import merged
 from pytest_workrail.engine.protocol.sessions import Program
@@ -60,6 +61,45 @@ class Exchange(Struct, frozen=True):
     def answer(self) -> AnswerKind:
         """The kind of answer."""
         return "error" if self.is_error else answer_kind(self.response)
+
+    @property
+    def pending(self) -> dict[str, Any] | None:
+        """The step that the answer shows as pending."""
+        pending = self.response.get("pending")
+        return pending if isinstance(pending, dict) else None
+
+    @property
+    def step(self) -> str | None:
+        """The id of that step."""
+        return None if self.pending is None else str(self.pending["stepId"])
+
+    @property
+    def blockers(self) -> list[dict[str, Any]]:
+        """The blockers in the answer, in its order."""
+        report: Any = self.response.get("blockers")
+        return list(report["blockers"]) if isinstance(report, dict) else []
+
+    @property
+    def codes(self) -> tuple[BlockerCode, ...]:
+        """The codes of these blockers."""
+        return tuple(blocker["code"] for blocker in self.blockers)
+
+    @property
+    def notes(self) -> str | None:
+        """The notes that were submitted, under whichever name."""
+        notes = self._submitted("notesMarkdown", "notes")
+        return notes if isinstance(notes, str) else None
+
+    @property
+    def artifacts(self) -> list[Any]:
+        """The artifacts that were submitted, under whichever name."""
+        artifacts = self._submitted("artifacts", "artifacts")
+        return artifacts if isinstance(artifacts, list) else []
+
+    def _submitted(self, member: str, short: str) -> Json:
+        output = self.request.get("output")
+        given = output.get(member) if isinstance(output, dict) else None
+        return self.request.get(short) if given is None else given
 
 
 AttemptOutcome: TypeAlias = Literal["advanced", "blocked", "gated", "error"]
@@ -142,7 +182,7 @@ class Transcript(Struct, frozen=True, dict=True):
     engine_defects: tuple[EngineDefectMark, ...] = ()
     # What the agent and the people around it did, in order; unknown for a transcript that was not made by a run.
     actions: tuple[Action, ...] = ()
-    skipped: tuple[dict[str, Json], ...] = ()
+    skipped: tuple[SkippedStep, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
 
     @cached_property

@@ -333,7 +333,7 @@ class Recorded(Agent):
         first: dict[str, Any] = transcript.exchanges[0].request
         self._context: dict[str, Json] = first.get("initialContext", {})
         self._actions: list[Action] = [action for action in transcript.actions if isinstance(action, _Played)] or [
-            _answer(exchange.request)
+            _answer(exchange)
             for exchange in transcript.exchanges
             if exchange.tool == "continue_workflow" and exchange.request.get("intent") == "advance"
         ]
@@ -357,7 +357,6 @@ class Recorded(Agent):
         return action
 
 
-def _answer(request: dict[str, Any]) -> Submit:
-    output: dict[str, Any] = request.get("output", {})
-    notes = output.get("notesMarkdown", request.get("notes"))
-    return Submit(notes, tuple(output.get("artifacts", ())), request.get("context"))
+def _answer(exchange: Exchange) -> Submit:
+    context: Any = exchange.request.get("context")
+    return Submit(exchange.notes, tuple(exchange.artifacts), context)

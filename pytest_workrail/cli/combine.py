@@ -12,7 +12,7 @@ from pytest_workrail.plugin.suite_records import FILE, Combination, read_record
 from workrail_lint.base.files import walk
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
-from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli import NOTHING, UsageError
 from workrail_lint.cli.parser import Parser
 
 
@@ -20,9 +20,7 @@ def main(arguments: list[str]) -> int:
     """Run a session without tests over the records, with the options of pytest that are given."""
     at = arguments.index("--") if "--" in arguments else len(arguments)
     options = [each for each in arguments[:at] if each.startswith("-") and each not in ("-h", "--help")]
-    args = parser().parsed([each for each in arguments[:at] if each not in options])
-    if args is None:
-        return OK
+    args = parser().parse_args([each for each in arguments[:at] if each not in options])
     options += arguments[at + 1 :]
 
     files: list[Path] = []

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import Struct, field, to_builtins
 
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.correct import Auto
 from pytest_workrail.agents.misbehaving import Unsetting
 from pytest_workrail.cli.mutate import workflow_scenarios
 from pytest_workrail.cli.workflows import SearchedWorkflow, searched_workflows, shown_path
-from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.engine.model.words import AUTONOMIES, DEFAULT_PREFERENCES
 from pytest_workrail.golden.profiles import Comparison, ProfileReason, both_profiles, profile_reasons
 from pytest_workrail.run.bench import Setup
@@ -36,11 +37,58 @@ class _Case(NamedTuple):
     agent: Agent
 
 
+class _Ending(Struct):
+    """How a run ended, and what it came across."""
+
+    status: str
+    ending: str
+    why: str
+    steps: tuple[str, ...]
+    blockers: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+
+class _RunReport(Struct, rename="camel"):
+    """One run under both profiles, and the choices of a profile that make the difference."""
+
+    run: str
+    agree: bool
+    reference: _Ending
+    locked: _Ending
+    reasons: list[str]
+    engine_defects: list[str]
+
+
+class _Shown(Struct):
+    """The differences of a run that a reason explains."""
+
+    run: str
+    shows: list[str]
+
+
+class _ReasonReport(Struct):
+    """A choice in which the profiles differ, and the runs that show it."""
+
+    choice: str
+    topic: str
+    reference: str
+    locked: str
+    defects: tuple[str, ...]
+    runs: list[_Shown] = field(default_factory=list)
+
+
+class _WorkflowReport(Struct, rename="camel"):
+    """One workflow."""
+
+    workflow_id: str
+    path: str
+    runs: list[_RunReport]
+    reasons: list[_ReasonReport]
+
+
 def main(arguments: list[str]) -> int:
     """Run every workflow under both profiles and report where they part."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     searched = searched_workflows(args)
     if not searched.workflows:
         return searched.nothing_found()
@@ -49,11 +97,11 @@ def main(arguments: list[str]) -> int:
         raise UsageError(f"there is no folder {printable(folder)}")
     reports = [_report(workflow, folder) for workflow in searched.workflows]
     if args.format == "json":
-        out_json({"workflows": reports}, indent=2)
+        out_json({"workflows": to_builtins(reports)}, indent=2)
     else:
         for report in reports:
             _print(report)
-    they_agree = all(run["agree"] for report in reports for run in report["runs"])
+    they_agree = all(run.agree for report in reports for run in report.runs)
     return searched.exit_code(OK if they_agree else FINDINGS)
 
 
@@ -79,101 +127,78 @@ def _cases(workflow: SearchedWorkflow, folder: str) -> Iterator[_Case]:
         yield _Case(each["name"], *setup_and_agent(Loaded(each["value"], each.get("ir", ir))))
 
 
-def _report(workflow: SearchedWorkflow, folder: str) -> dict[str, Any]:
+def _report(workflow: SearchedWorkflow, folder: str) -> _WorkflowReport:
     """Return the report on one workflow: its runs, and the reasons for their differences, most frequent first."""
-    runs: list[dict[str, Any]] = []
-    reasons: dict[str, dict[str, Any]] = {}
+    runs: list[_RunReport] = []
+    reasons: dict[str, _ReasonReport] = {}
     for name, setup, agent in _cases(workflow, folder):
         compared = both_profiles(setup, agent)
         differences = profile_reasons(setup, agent, compared)
         runs.append(_run(name, compared, differences))
         for reason in differences:
-            group = reasons.setdefault(reason.choice, {**_reason(reason), "runs": []})
-            group["runs"].append({"run": name, "shows": reason.headlines})
-    return {
-        "workflowId": workflow.compiled.workflow_id,
-        "path": shown_path(workflow.path),
-        "runs": runs,
-        "reasons": sorted(reasons.values(), key=lambda group: -len(group["runs"])),
-    }
+            group = reasons.setdefault(reason.choice, _ReasonReport(reason.choice, *reason.facts))
+            group.runs.append(_Shown(name, reason.headlines))
+    ordered = sorted(reasons.values(), key=lambda group: -len(group.runs))
+    return _WorkflowReport(workflow.compiled.workflow_id, shown_path(workflow.path), runs, ordered)
 
 
-def _run(name: str, compared: Comparison, reasons: list[ProfileReason]) -> dict[str, Any]:
-    return {
-        "run": name,
-        "agree": compared.agree,
-        "reference": _ending(compared.reference),
-        "locked": _ending(compared.locked),
-        "reasons": [reason.choice for reason in reasons],
-        "engineDefects": list(dict.fromkeys(mark.id for mark in compared.reference.engine_defects)),
-    }
+def _run(name: str, compared: Comparison, reasons: list[ProfileReason]) -> _RunReport:
+    return _RunReport(
+        name,
+        compared.agree,
+        _ending(compared.reference),
+        _ending(compared.locked),
+        [reason.choice for reason in reasons],
+        list(dict.fromkeys(mark.id for mark in compared.reference.engine_defects)),
+    )
 
 
-def _ending(run: Run) -> dict[str, Any]:
-    return {
-        "status": str(run.status),
-        "ending": run.ending.kind,
-        "why": run.ending.why,
-        "steps": list(run.steps),
-        "blockers": list(run.blockers),
-        "gaps": list(run.gaps),
-    }
+def _ending(run: Run) -> _Ending:
+    return _Ending(str(run.status), run.ending.kind, run.ending.why, run.steps, run.blockers, run.gaps)
 
 
-def _reason(reason: ProfileReason) -> dict[str, Any]:
-    topic, reference, locked, defects = reason.facts
-    return {
-        "choice": reason.choice,
-        "topic": topic,
-        "reference": reference,
-        "locked": locked,
-        "defects": list(defects),
-    }
-
-
-def _print(report: dict[str, Any]) -> None:
-    runs = report["runs"]
-    parted = [run for run in runs if not run["agree"]]
-    among = counted(len(runs), "run")
+def _print(report: _WorkflowReport) -> None:
+    parted = [run for run in report.runs if not run.agree]
+    among = counted(len(report.runs), "run")
     verdict = f"the profiles part in {len(parted)} of {among}" if parted else f"both profiles do the same in {among}"
-    out(f"{printable(report['workflowId'])}: {verdict}")
-    for reason in report["reasons"]:
-        known = f" ({', '.join(reason['defects'])})" if reason["defects"] else ""
-        out(f"  {reason['topic']}{known}")
-        out(f"    reference: {reason['reference']}")
-        out(f"    locked: {reason['locked']}")
-        for headlines, names in _alike(reason["runs"]):
+    out(f"{printable(report.workflow_id)}: {verdict}")
+    for reason in report.reasons:
+        known = f" ({', '.join(reason.defects)})" if reason.defects else ""
+        out(f"  {reason.topic}{known}")
+        out(f"    reference: {reason.reference}")
+        out(f"    locked: {reason.locked}")
+        for headlines, names in _alike(reason.runs):
             out(f"    in {printable('; '.join(names))}")
             for line in headlines[:_MOST_HEADLINES]:
                 out(f"      {printable(line)}")
             if len(headlines) > _MOST_HEADLINES:
                 out(f"      … and {len(headlines) - _MOST_HEADLINES} more")
-    if parted and not report["reasons"]:
+    if parted and not report.reasons:
         out("  no single choice decides it")
     for run in parted:
-        endings = {profile: _told(run[profile]) for profile in PROFILES}
+        endings = {"reference": _described(run.reference), "locked": _described(run.locked)}
         if len(set(endings.values())) > 1:
-            out(f"  {printable(run['run'])}")
+            out(f"  {printable(run.run)}")
             for profile, ending in endings.items():
                 out(f"    {profile}: {ending}")
-    marked = list(dict.fromkeys(ident for run in runs for ident in run["engineDefects"]))
+    marked = list(dict.fromkeys(ident for run in report.runs for ident in run.engine_defects))
     if marked:
         out(f"  the public engine differs from both: {', '.join(marked)} (docs/engine-defects.md)")
 
 
-def _alike(runs: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
+def _alike(runs: list[_Shown]) -> list[tuple[list[str], list[str]]]:
     """Return what runs show, each once, with the names of those that show it."""
     names_by_headlines: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        names_by_headlines.setdefault(tuple(run["shows"]), []).append(run["run"])
+        names_by_headlines.setdefault(tuple(run.shows), []).append(run.run)
     return [(list(headlines), names) for headlines, names in names_by_headlines.items()]
 
 
-def _told(ending: dict[str, Any]) -> str:
+def _described(ending: _Ending) -> str:
     """Return how a run ended, in one line."""
-    done = [printable(step) for step in ending["steps"]]
+    done = [printable(step) for step in ending.steps]
     more = f", … ({counted(len(done), 'step')})" if len(done) > _MOST_STEPS else ""
-    text = f"{ending['status']} after {', '.join(done[:_MOST_STEPS]) or 'no step'}{more}"
-    codes = list(dict.fromkeys([*ending["blockers"], *ending["gaps"]]))
+    text = f"{ending.status} after {', '.join(done[:_MOST_STEPS]) or 'no step'}{more}"
+    codes = list(dict.fromkeys([*ending.blockers, *ending.gaps]))
     text += f" ({', '.join(codes)})" if codes else ""
-    return text if ending["ending"] != "misplayed" else f"{text}; the script does not fit: {printable(ending['why'])}"
+    return text if ending.ending != "misplayed" else f"{text}; the script does not fit: {printable(ending.why)}"

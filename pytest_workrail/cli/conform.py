@@ -28,9 +28,7 @@ _LONGEST = 300
 
 def main(arguments: list[str]) -> int:
     """Compare, print what differs in groups, and return the exit code."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     directory = Path(args.engine).absolute()
     version = engine_version(directory)
     if isinstance(version, Err):

@@ -25,9 +25,7 @@ _RUNS = 150
 
 def main(arguments: list[str]) -> int:
     """Search every workflow and report."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.runs < 1:
         raise UsageError("--runs must be at least 1")
     searched = searched_workflows(args)

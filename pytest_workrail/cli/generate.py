@@ -44,9 +44,7 @@ Work = tuple[str, dict[str, Any]]
 
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.check and args.out is None:
         raise UsageError("--check needs --out DIR, the folder with the generated scenarios")
     if args.prune and (args.out is None or args.check):

@@ -47,9 +47,7 @@ _EPILOG = "Exit codes: 0 done, or nothing pending; 1 changes are pending; 2 an e
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     paths = [Path(path) for path in args.paths]
     absent = [path for path in paths if not os.path.exists(path) and not os.path.exists(pending.pending_of(path))]
     if absent:

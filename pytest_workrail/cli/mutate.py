@@ -30,9 +30,7 @@ from workrail_lint.systems.workrail.scenario import Scenario
 
 def main(arguments: list[str]) -> int:
     """Judge the mutants of every workflow and report."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.fail_under is not None and not 0 <= args.fail_under <= 100:
         raise UsageError("--fail-under takes a number from 0 to 100")
     searched = searched_workflows(args)

@@ -16,9 +16,7 @@ from workrail_lint.cli.parser import Parser, add_inputs, add_text_or_json
 
 def main(arguments: list[str]) -> int:
     """Run every workflow and report how the runs ended."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     searched = searched_workflows(args)
     if not searched.workflows:
         return searched.nothing_found()
@@ -46,6 +44,9 @@ def parser() -> Parser:
     arguments.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
     add_text_or_json(arguments, "answer")
     arguments.add_argument("-v", "--verbose", action="store_true", help="show what the agent reads and answers")
+    arguments.add_argument(
+        "--step", action="append", default=[], metavar="ID", help="show what it reads and answers at this step only"
+    )
     arguments.add_argument(
         "--context",
         action="append",
@@ -83,8 +84,8 @@ def _played(compiled: Any, profile: Any, args: Any) -> dict[str, Any]:
         run = start.run(compiled, mode=args.mode, profile=profile, context=_context(args.context))
     except start.RunFailed as failure:
         return {"profile": profile, "status": "failed", "steps": [], "problem": str(failure)}
-    if args.verbose and args.format != "json":
-        _print_exchanges(run)
+    if (args.verbose or args.step) and args.format != "json":
+        _print_exchanges(run, args.step)
     problem = None
     unreached = unreached_steps(run.transcript)
     # A run that never stops may complete with gaps: that is what it is for.
@@ -98,18 +99,26 @@ def _played(compiled: Any, profile: Any, args: Any) -> dict[str, Any]:
     return {"profile": profile, "status": run.status, "steps": list(run.steps), "problem": problem}
 
 
-def _print_exchanges(run: Run) -> None:
-    """Print what the agent answered and read, call by call."""
+def _print_exchanges(run: Run, steps: list[str]) -> None:
+    """Print what the agent answered and read, call by call, at these steps or at all."""
+    answered = None  # the step that a call answers
+    reached = set()
     for exchange in run.transcript.exchanges:
         request: Any = exchange.request
-        names = ("initialContext", "context", "notes", "output", "artifacts", "intent")
-        answer = {name: request[name] for name in names if name in request}
-        out(f"{exchange.tool} {printable(json.dumps(answer, ensure_ascii=False))}")
-        pending: Any = exchange.response.get("pending")
-        if pending:
-            out(f"  {printable(pending['stepId'])}:")
-        for line in str(pending["prompt"]).splitlines() if pending else ():
-            out(f"  | {printable(line)}")
+        asked = exchange.step
+        if not steps or answered in steps:
+            names = ("initialContext", "context", "notes", "output", "artifacts", "intent")
+            answer = {name: request[name] for name in names if name in request}
+            out(f"{exchange.tool} {printable(json.dumps(answer, ensure_ascii=False))}")
+        if asked is not None and exchange.pending is not None and (not steps or asked in steps):
+            out(f"  {printable(asked)}:")
+            for line in str(exchange.pending["prompt"]).splitlines():
+                out(f"  | {printable(line)}")
+        answered = asked
+        reached.add(asked)
+    for step in steps:
+        if step not in reached:
+            out(f"  {printable(step)}: this run does not reach it")
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -35,9 +35,7 @@ PROGRAM = "workrail-test serve"
 
 def main(arguments: list[str]) -> int:
     """Serve until the client leaves, and return the exit code."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if find_spec("mcp") is None:
         raise UsageError("serve needs the MCP SDK: pip install 'workrail-lint[mcp]'")
     args.profile = args.profile or project_profile(os.curdir)

@@ -19,7 +19,7 @@ from workrail_lint.base.files import PRIVATE
 from workrail_lint.base.redaction import Redactor, Rule, chosen_rules
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, json_text, out, printable
-from workrail_lint.base.wording import counted
+from workrail_lint.base.wording import columns, counted
 from workrail_lint.cli import NOTHING, OK, UsageError
 from workrail_lint.cli.output import write_output
 from workrail_lint.cli.parser import Parser, add_text_or_json
@@ -54,10 +54,7 @@ _HEAD = ("session", "workflow", "status", "pending", "steps", "blocks", "gaps", 
 
 def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    args = parser(arguments).parsed(arguments)
-    if args is None:
-        return OK
-
+    args = parser(arguments).parse_args(arguments)
     module, function = _MODULES[args.command]
     return int(getattr(import_module(f"pytest_workrail.cli.{module}"), function)(args))
 
@@ -294,10 +291,8 @@ def run_list(args: argparse.Namespace) -> int:
         err(f"{PROGRAM}: none of {counted(len(listed), 'session')} matches")
         return NOTHING
     now = time.time_ns() // 1_000_000
-    rows = [_HEAD, *(_row(each, now) for each in page)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    for row in rows:
-        out("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for line in columns([_HEAD, *(_row(each, now) for each in page)]):
+        out(line)
     for each in page:
         if each.damage is not None:
             out(f"{each.session} is damaged: {printable(each.damage)}")

@@ -29,7 +29,7 @@ from workrail_lint.base.progress import tracked
 from workrail_lint.base.redaction import Redactor
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import err, out, printable
-from workrail_lint.base.wording import counted
+from workrail_lint.base.wording import columns, counted
 from workrail_lint.cli import FINDINGS, OK, UsageError
 from workrail_lint.studio.inputs import Inputs
 from workrail_lint.studio.page import sessions_page
@@ -152,8 +152,7 @@ def _table(stats: WorkflowStats) -> list[str]:
         )
         for name, step in stats.steps.items()
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = columns(rows)
     lines += [
         f"loop {printable(name)}: finished {times(loop.runs)}, most passes {loop.most_passes}, "
         f"ended by its bound {times(loop.hit_bound)}"

@@ -19,9 +19,7 @@ _MOST_PORTS = 65_535
 
 def main(arguments: list[str]) -> int:
     """Serve the page until interrupted."""
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if not 0 <= args.port <= _MOST_PORTS:
         raise UsageError(f"--port takes a number from 0 to {_MOST_PORTS}")
     if in_ci() and not args.allow_ci:

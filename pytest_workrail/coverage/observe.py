@@ -72,16 +72,12 @@ def _evidence(transcript: Transcript, profile: Profile, *, strong: bool) -> Iter
 
 def _unset(transcript: Transcript) -> Iterator[Evidence]:
     """Yield which conditions waited for unset variables, and which steps and loops a run asked about for that."""
-    for entry in transcript.skipped:
-        passed: dict[str, Any] = entry
-        if passed["because"] == UNSET:
-            loop = passed.get("loop")
-            path = ((str(loop["loopId"]), int(loop["iteration"])),) if loop is not None else ()
-            yield UnsetSeen(place_of(passed["stepId"], path))
+    for passed in transcript.skipped:
+        if passed.because == UNSET:
+            yield UnsetSeen(place_of(passed.step_id, () if passed.loop is None else (passed.loop,)))
     # A question about a loop names the step that would be next, which is one of its body.
     around = {inner.id: loop.id for loop in transcript.program.loops for inner in loop.body}
-    reports: list[Any] = [exchange.response.get("blockers") for exchange in transcript.exchanges]
-    blockers = (each for report in reports if isinstance(report, dict) for each in report["blockers"])
+    blockers = (each for exchange in transcript.exchanges for each in exchange.blockers)
     gaps: list[Any] = transcript.final["gaps"]  # type: ignore[assignment]
     asked = [(False, each) for each in blockers if each["code"] == MISSING_KEY]
     asked += [(True, gap) for gap in gaps if gap["severity"] == "critical"]

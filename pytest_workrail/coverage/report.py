@@ -7,13 +7,16 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+import msgspec
+from msgspec import Struct
+
 from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import KINDS, goals, kind_named
 from pytest_workrail.coverage.observe import observe
 from pytest_workrail.coverage.points import GoalKind, Point
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from workrail_lint.base.js import Json
-from workrail_lint.base.wording import counted
+from workrail_lint.base.wording import columns, counted
 
 WorkflowKey: TypeAlias = tuple[str, str]
 
@@ -36,6 +39,23 @@ class Score(NamedTuple):
         return self.covered * 100 >= percent * self.points and (self.points > 0 or percent <= 0)
 
 
+class PointState(NamedTuple):
+    """A point by its names."""
+
+    kind: str
+    place: str
+    case: str
+
+
+class WorkflowState(Struct, rename="camel"):
+    """The notes of one process about a workflow, for another one: goals by profile, and the tests of each point."""
+
+    workflow_id: str
+    workflow_hash: str
+    goals: dict[ProfileName, list[PointState]]
+    tests: list[tuple[PointState, list[str]]]
+
+
 class WorkflowTally:
     """One workflow in one version."""
 
@@ -44,11 +64,11 @@ class WorkflowTally:
     def __init__(self, workflow_id: str, workflow_hash: str) -> None:
         self.workflow_id = workflow_id
         self.workflow_hash = workflow_hash
-        self._goals: dict[str, tuple[Point, ...]] = {}
+        self._goals: dict[ProfileName, tuple[Point, ...]] = {}
         self._tests: dict[Point, set[str]] = {}
 
     @property
-    def profiles(self) -> list[str]:
+    def profiles(self) -> list[ProfileName]:
         """The profiles it was run under, in the order of the table of profiles."""
         return [name for name in PROFILES if name in self._goals]
 
@@ -71,22 +91,20 @@ class WorkflowTally:
         tests = [tests for point, tests in self.points() if kind in (None, point.kind)]
         return Score(sum(map(bool, tests)), len(tests))
 
-    def to_json(self) -> dict[str, Json]:
+    @property
+    def state(self) -> WorkflowState:
         """Everything, for another process."""
-        return {
-            "workflowId": self.workflow_id,
-            "workflowHash": self.workflow_hash,
-            "goals": {profile: [_to_json(point) for point in goals] for profile, goals in self._goals.items()},
-            "tests": [[_to_json(point), list[Json](sorted(tests))] for point, tests in self._tests.items()],
-        }
+        goals = {profile: list(map(_state_of, points)) for profile, points in self._goals.items()}
+        tests = [(_state_of(point), sorted(tests)) for point, tests in self._tests.items()]
+        return WorkflowState(self.workflow_id, self.workflow_hash, goals, tests)
 
-    def merge(self, state: dict[str, Any]) -> None:
+    def merge(self, state: WorkflowState) -> None:
         """Add what another process noted about the same workflow."""
-        for profile, points in state["goals"].items():
-            self.expect(profile, tuple(map(_from_json, points)))
-        for point, tests in state["tests"]:
+        for profile, points in state.goals.items():
+            self.expect(profile, tuple(map(_point_of, points)))
+        for point, tests in state.tests:
             for test in tests:
-                self.cover([_from_json(point)], test)
+                self.cover([_point_of(point)], test)
 
 
 class Tally:
@@ -112,21 +130,17 @@ class Tally:
         scores = [workflow.score(kind) for workflow in self]
         return Score(sum(score.covered for score in scores), sum(score.points for score in scores))
 
-    def to_json(self) -> list[Json]:
-        return [workflow.to_json() for workflow in self]
-
-    def merge(self, state: list[dict[str, Any]]) -> None:
+    def merge(self, state: Iterable[WorkflowState]) -> None:
         for workflow in state:
-            self.workflow(workflow["workflowId"], workflow["workflowHash"]).merge(workflow)
+            self.workflow(workflow.workflow_id, workflow.workflow_hash).merge(workflow)
 
 
-def _to_json(point: Point) -> list[Json]:
-    return [point.kind.name, point.place, point.case]
+def _state_of(point: Point) -> PointState:
+    return PointState(point.kind.name, point.place, point.case)
 
 
-def _from_json(value: list[str]) -> Point:
-    kind, place, case = value
-    return Point(kind_named(kind), place, case)
+def _point_of(state: PointState) -> Point:
+    return Point(kind_named(state.kind), state.place, state.case)
 
 
 class CoverageSession:
@@ -153,11 +167,12 @@ class CoverageSession:
 
     def worker_state(self) -> list[Json]:
         """Return what a worker sends to the controller."""
-        return self.tally.to_json()
+        state: list[Json] = msgspec.to_builtins([workflow.state for workflow in self.tally])
+        return state
 
-    def merge(self, state: list[dict[str, Any]]) -> None:
+    def merge(self, state: Any) -> None:
         """Take in what a worker found."""
-        self.tally.merge(state)
+        self.tally.merge(msgspec.convert(state, list[WorkflowState]))
 
 
 def table(tally: Tally, *, missing: bool = False) -> list[str]:
@@ -167,8 +182,7 @@ def table(tally: Tally, *, missing: bool = False) -> list[str]:
     labels = _labels(tally)
     rows += [_row(labels[index], workflow, kinds) for index, workflow in enumerate(tally)]
     rows.append(_row("TOTAL", tally, kinds))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(_padded(cell, widths[at], at == 0) for at, cell in enumerate(row)).rstrip() for row in rows]
+    lines = columns(rows, numbers=True)
     if missing:
         for label, workflow in zip(labels, tally, strict=True):
             absent = [point.name for point, tests in workflow.points() if not tests]
@@ -209,10 +223,6 @@ def _row(label: str, of: Tally | WorkflowTally, kinds: list[type[GoalKind]]) -> 
 
 def _fraction(score: Score) -> str:
     return f"{score.covered}/{score.points}" if score.points else "-"
-
-
-def _padded(cell: str, width: int, left: bool) -> str:
-    return cell.ljust(width) if left else cell.rjust(width)
 
 
 def document(tally: Tally) -> str:

@@ -122,7 +122,7 @@ class World:
             "workflowId": self.program.definition.workflow_id,
             "workspacePath": WORKSPACE,
             "goal": GOAL,
-            "preferences": {"autonomy": self.preferences.autonomy, "riskPolicy": self.preferences.risk_policy},
+            "preferences": self.preferences.to_wire(),
         }
         if added:
             request["initialContext"] = added

@@ -232,7 +232,7 @@ class _Walk:
         for pair in _aligned(_turns(old), _turns(new), _turn_text, _turn_name, only_alike=True):
             turn: _Turn = pair.old if pair.new is _MISSING else pair.new
             if pair.old is _MISSING or pair.new is _MISSING:
-                sides = [None if side is _MISSING else side.to_json() for side in (pair.old, pair.new)]
+                sides = [None if side is _MISSING else dict(side.parts) for side in (pair.old, pair.new)]
                 change: Change = "added" if pair.old is _MISSING else "removed"
                 is_taken = self._report(Difference(change, "turn", turn.step, turn.kind, turn.pointer, *sides))
                 if is_taken == (change == "added"):
@@ -403,9 +403,6 @@ class _Turn(NamedTuple):
         pending = self._answer.get("pending")
         step = pending.get("stepId") if isinstance(pending, dict) else self._answer.get("stepId")
         return str(step) if step is not None else ""
-
-    def to_json(self) -> Any:
-        return dict(self.parts)
 
 
 def _turns(transcript: list[Any]) -> list[_Turn]:

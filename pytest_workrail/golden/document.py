@@ -241,7 +241,7 @@ def _final(transcript: Transcript, profile: Profile) -> dict[str, Json]:
     final = _without_fixes(transcript.final)
     match profile.answers:
         case "engine" if transcript.skipped:
-            return {**final, "skipped": list(transcript.skipped)}
+            return {**final, "skipped": [each.to_wire() for each in transcript.skipped]}
         case _:
             return final
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from msgspec import Struct, field
-
-from workrail_lint.base.js import Json
 
 # The variables pytest itself knows a build machine by.
 BUILD_MACHINE = ("CI", "BUILD_NUMBER")
@@ -23,12 +21,17 @@ class GoldenStatus(str, Enum):
     MISSING = "missing"
 
 
-class GoldenRecord(Struct, frozen=True):
+class GoldenRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One golden and what a test found. `new` is what it would become; empty where not even its metadata change."""
 
     path: str
     status: GoldenStatus
-    new: bytes = b""
+    new: str = ""
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file that it would become."""
+        return self.new.encode()
 
 
 class Span(NamedTuple):
@@ -40,7 +43,7 @@ class Span(NamedTuple):
     end_column: int
 
 
-class InlineRecord(Struct, frozen=True):
+class InlineRecord(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """One call of `run.match` in one test. `new` is the source text that would make it fit; empty where it fits."""
 
     path: str
@@ -49,33 +52,15 @@ class InlineRecord(Struct, frozen=True):
     digest: str  # of the source that the span is of
     new: str = ""
 
-    def to_json(self) -> Json:
-        return [self.path, list(self.span), self.status.value, self.digest, self.new]
-
-    @classmethod
-    def from_json(cls, data: list[Any]) -> InlineRecord:
-        path, span, status, digest, new = data
-        return cls(path, Span(*span), GoldenStatus(status), digest, new)
-
 
 class GoldensOfTest(Struct):
-    """One test: whether all of it passed, and the goldens it claimed."""
+    """One test: whether all of it passed, and the goldens it claimed, each once."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
     passed: bool = False
-    records: dict[str, GoldenRecord] = field(default_factory=dict)
+    records: list[GoldenRecord] = field(default_factory=list)
     inline: list[InlineRecord] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Json]:
-        records: list[Json] = [[each.path, each.status.value, each.new.decode()] for each in self.records.values()]
-        return {"passed": self.passed, "records": records, "inline": [each.to_json() for each in self.inline]}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> GoldensOfTest:
-        records = (GoldenRecord(path, GoldenStatus(status), new.encode()) for path, status, new in data["records"])
-        inline = [InlineRecord.from_json(each) for each in data["inline"]]
-        return cls(data["passed"], {record.path: record for record in records}, inline)
 
 
 class Mode(str, Enum):

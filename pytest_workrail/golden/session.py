@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from msgspec import Struct, field
 
@@ -138,7 +139,8 @@ class GoldenSession:
             self._claim(key, GoldenRecord(key.path, GoldenStatus.SAME))
             return True
         new = golden if isinstance(golden, bytes) else encode_file(golden)
-        record = GoldenRecord(key.path, *_compared(old, new))
+        status, proposed = _compared(old, new)
+        record = GoldenRecord(key.path, status, proposed.decode())
         self._claim(key, record)
         if record.status is GoldenStatus.SAME:
             return True
@@ -207,13 +209,14 @@ class GoldenSession:
             owner = f"belongs to {claimant.nodeid}" + ("" if claimant.path == key.path else f" as {claimant.path}")
             raise GoldenMismatch(f"golden claimed twice: {key.path} already {owner}")
         test = self._running.setdefault(key.nodeid, GoldensOfTest())
-        earlier = test.records.get(key.path)
-        if earlier is not None and earlier.new != record.new:
+        earlier = next((each for each in test.records if each.path == key.path), None)
+        if earlier is None:
+            test.records.append(record)
+        elif earlier.new != record.new:
             raise GoldenMismatch(
                 f"golden claimed twice: {key.path} has to be two things at once; "
                 "give each call of match_golden in this test a name of its own"
             )
-        test.records[key.path] = record
 
     def test_finished(self, nodeid: str, passed: bool, skipped: bool) -> None:
         """A test is over, teardown and all."""
@@ -228,12 +231,12 @@ class GoldenSession:
 
     def worker_state(self) -> dict[str, Json]:
         """Return what a worker has to tell."""
-        return {nodeid: test.to_json() for nodeid, test in self._tests.items()}
+        state: dict[str, Json] = msgspec.to_builtins(self._tests)
+        return state
 
-    def merge(self, state: dict[str, Any]) -> None:
+    def merge(self, state: Mapping[str, Any]) -> None:
         """Hear what a worker has to tell. A test may have run on several of them."""
-        for nodeid, data in state.items():
-            reported = GoldensOfTest.from_json(data)
+        for nodeid, reported in msgspec.convert(state, dict[str, GoldensOfTest]).items():
             known = self._tests.get(nodeid)
             if known is not None and (known.records or known.inline):
                 is_same = (reported.records, reported.inline) == (known.records, known.inline)
@@ -341,7 +344,7 @@ def unused_goldens(
         place = os.path.relpath(folder, root).replace(os.sep, "/")
         paths.update(f"{place}/{name}" for name in names)
     for test in tests.values():
-        paths.difference_update(test.records)
+        paths.difference_update(record.path for record in test.records)
     unused = Unused()
     if not paths:
         return unused
@@ -421,11 +424,11 @@ class GoldenFinish:
                 self._counts["match"] += 1
                 self._drop_pending(path)
                 if claim.record.new and claim.passed and self._policy.mode is Mode.UPDATE:
-                    self._write(path, claim.record.new)  # its metadata
+                    self._write(path, claim.record.data)  # its metadata
             elif self._policy.writes(status):
                 if not claim.passed:
                     self._counts["left alone, as the test did not pass"] += 1
-                elif self._write(path, claim.record.new):
+                elif self._write(path, claim.record.data):
                     written[status].append(path)
                     self._drop_pending(path)
             elif status is GoldenStatus.MISSING:
@@ -483,7 +486,7 @@ class GoldenFinish:
         """Tests that failed by changes which an earlier test shows already."""
         if not self._groups:
             return set()
-        tests = {path: nodeid for nodeid, test in self._tests.items() for path in test.records}
+        tests = {record.path: nodeid for nodeid, test in self._tests.items() for record in test.records}
         known: set[str] = set()
         repeating: set[str] = set()
         by_golden: dict[str, set[str]] = {}
@@ -526,7 +529,7 @@ class GoldenFinish:
         """Return every claim, in the order of paths. A golden that two tests want is nobody's."""
         by_path: dict[str, list[_Claim]] = {}
         for nodeid, test in self._tests.items():
-            for record in test.records.values():
+            for record in test.records:
                 # Some file systems make no difference between upper and lower case.
                 by_path.setdefault(record.path.casefold(), []).append(_Claim(nodeid, test.passed, record))
         claims: list[_Claim] = []
@@ -557,10 +560,10 @@ class GoldenFinish:
                 continue
             before = loads(old)
             if isinstance(before, Ok):
-                causes.append((claim.record.path, Causes(before.value, loads(claim.record.new).value)))
+                causes.append((claim.record.path, Causes(before.value, loads(claim.record.data).value)))
             if self._policy.may_write:
                 # Without the error, `golden accept` would seem to have accepted everything.
-                written = files.write(pending_of(golden), pending_bytes(claim.nodeid, old, claim.record.new))
+                written = files.write(pending_of(golden), pending_bytes(claim.nodeid, old, claim.record.data))
                 is_kept = self._succeeded(written, f"{claim.record.path}: the pending change can't be written")
                 self._is_pending = is_kept or self._is_pending
         self._groups = grouped(causes)

@@ -40,6 +40,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128  # a page opens several connections at once; one that finds no room waits for a second
 
     def __init__(self, board: Board, *, port: int) -> None:
         super().__init__((_ADDRESS, port), _Handler)

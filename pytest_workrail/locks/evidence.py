@@ -11,18 +11,20 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_workrail.locks.registry import Lock, Registry
 from pytest_workrail.locks.sabotage import Sabotage
 from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.files import read_bytes
-from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import nearest_id
 
@@ -198,8 +200,7 @@ def _first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A test and its claims, how it ended and whether it asserted anything."""
 
     test: str
@@ -235,15 +236,12 @@ class Evidence:
         file, separator, rest = self.test.partition("::")
         return file + separator + rest.partition("[")[0]
 
-    def to_json(self) -> list[Json]:
-        claims: list[Json] = [list(claim) for claim in self.claims]
-        return [self.test, self.place, self.digest, claims, self.ending.value, self.asserted]
 
+class LockState(Struct):
+    """The evidence that one process gathered, and what is wrong with how claims are written."""
 
-def evidence_from_json(value: list[Any]) -> Evidence:
-    """Evidence that another process gathered."""
-    test, place, digest, claims, ending, asserted = value
-    return Evidence(test, place, digest, tuple(Claim(*claim) for claim in claims), ItemOutcome(ending), asserted)
+    evidence: tuple[Evidence, ...]
+    problems: tuple[str, ...]
 
 
 def merged(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
@@ -282,8 +280,7 @@ def _digest(item: pytest.Item) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Proof:
+class Proof(Struct, frozen=True, order=True, rename="camel"):
     """A sabotage that made a test fail."""
 
     sabotage: str
@@ -291,40 +288,27 @@ class Proof:
     test: str
     test_digest: str
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "sabotage": self.sabotage,
-            "sabotageDigest": self.sabotage_digest,
-            "test": self.test,
-            "testDigest": self.test_digest,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class LockEntry:
+class LockEntry(Struct, frozen=True):
     """The record of one lock."""
 
     text: str
     revision: int
-    proofs: tuple[Proof, ...] = ()
+    proofs: tuple[Proof, ...]
 
 
-@dataclass(slots=True)
-class LockRecord:
+class LockRecord(Struct, rename={"entries": "locks"}):
     """The entries by lock id."""
 
-    entries: dict[str, LockEntry] = field(default_factory=dict)
+    entries: dict[str, LockEntry]
 
     def to_text(self) -> str:
-        locks: dict[str, Json] = {
-            lock_id: {
-                "text": entry.text,
-                "revision": entry.revision,
-                "proofs": [proof.to_json() for proof in sorted(entry.proofs)],
-            }
+        ordered = {
+            lock_id: replace(entry, proofs=tuple(sorted(entry.proofs)))
             for lock_id, entry in sorted(self.entries.items())
         }
-        return json.dumps({"lockRecordVersion": VERSION, "locks": locks}, indent=2) + "\n"
+        record = {"lockRecordVersion": VERSION, **msgspec.to_builtins(LockRecord(ordered))}
+        return json.dumps(record, indent=2) + "\n"
 
 
 def text_digest(lock: Lock) -> str:
@@ -335,35 +319,19 @@ def text_digest(lock: Lock) -> str:
 def load_record(path: Path) -> Ok[LockRecord] | Err[str]:
     """Return a record from its file; an empty one when there is none yet."""
     if not path.exists():
-        return Ok(LockRecord())
+        return Ok(LockRecord({}))
     try:
         value: Any = json.loads(read_bytes(str(path)))
         if value["lockRecordVersion"] != VERSION:
             version = value["lockRecordVersion"]
             return Err(f"{path.name} has the unknown lock record version {version}; this program reads {VERSION}")
-        return Ok(LockRecord({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
+        return Ok(msgspec.convert(value, LockRecord))
     except OSError as problem:
         return Err(f"{path.name} can't be read: {problem.strerror}")
+    except (KeyError, TypeError, msgspec.ValidationError):
+        return Err(f"{path.name} can't be used as a lock record, because members are missing or wrong. {_WAY_OUT}")
     except ValueError as problem:
         return Err(f"{path.name} can't be used as a lock record, because it is not JSON: {problem}. {_WAY_OUT}")
-    except (KeyError, TypeError, AttributeError):
-        return Err(f"{path.name} can't be used as a lock record, because members are missing or wrong. {_WAY_OUT}")
-
-
-def _entry(value: dict[str, Any]) -> LockEntry:
-    proofs = tuple(
-        Proof(*(_text(proof[name]) for name in ("sabotage", "sabotageDigest", "test", "testDigest")))
-        for proof in value["proofs"]
-    )
-    if not isinstance(value["revision"], int):
-        raise TypeError("revision")
-    return LockEntry(_text(value["text"]), value["revision"], proofs)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("text")
-    return value
 
 
 @dataclass(frozen=True, slots=True)

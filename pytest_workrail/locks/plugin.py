@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from pytest_workrail.locks.evidence import (
     ClaimReader,
@@ -16,9 +18,9 @@ from pytest_workrail.locks.evidence import (
     LockCoverage,
     LockEntry,
     LockRecord,
+    LockState,
     LockStatus,
     Proof,
-    evidence_from_json,
     load_record,
     lock_coverage,
     merged,
@@ -208,13 +210,14 @@ class LockSession:
 
     def worker_state(self) -> dict[str, Json]:
         """Return what a worker hands to the controller."""
-        return {"evidence": [piece.to_json() for piece in self.evidence], "problems": list[Json](self.problems)}
+        state: dict[str, Json] = msgspec.to_builtins(LockState(self.evidence, self.problems))
+        return state
 
-    def merge(self, state: dict[str, Any]) -> None:
+    def merge(self, state: Any) -> None:
         """Take in what a worker found."""
-        pieces: Iterable[Evidence] = map(evidence_from_json, state["evidence"])
-        self._evidence = merged([*self.evidence, *pieces])
-        self._problems.update(state["problems"])
+        added = msgspec.convert(state, LockState)
+        self._evidence = merged([*self.evidence, *added.evidence])
+        self._problems.update(added.problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import os
 import sys
@@ -18,6 +19,10 @@ from pytest_workrail.run.pytest_session import NOTED
 from workrail_lint.base.files import read_bytes
 
 _ALWAYS_TRUE = (ast.Lambda, ast.GeneratorExp)
+_FUNCTION = ast.parse("lambda: None", mode="eval").body
+_DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+# The fixture is there whenever the test runs.
+_FIXTURE = "workrail"
 _REFLEXIVE = (ast.Eq, ast.Is, ast.LtE, ast.GtE)
 _CONTRARY = {ast.Eq: ast.NotEq, ast.Is: ast.IsNot, ast.In: ast.NotIn, ast.Lt: ast.GtE, ast.Gt: ast.LtE}
 # Builtins that give the same for the same arguments, and what makes things that nobody else knows; anything else may
@@ -28,6 +33,7 @@ _PURE = frozenset({
     "object", "ord", "pow", "range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type",
     "zip", "Mock", "MagicMock", "SimpleNamespace", "__name__", "__file__", "__doc__",
 })  # fmt: skip
+_MADE = ("Mock", "MagicMock", "SimpleNamespace")
 _MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Call)
 
 _EXPECTING = ("raises", "warns", "deprecated_call")
@@ -37,9 +43,22 @@ _Try = ast.Try | ast.TryStar
 _With = ast.With | ast.AsyncWith
 
 
-def is_vacuous(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
-    """Return whether an asserted expression can't fail: it names nothing that could vary, or is true by its form."""
-    return not varies(node, constants) or _holds(node)
+def is_vacuous(
+    node: ast.expr, constants: frozenset[str] = frozenset(), written: Mapping[str, ast.expr] | None = None
+) -> bool:
+    """Return whether an asserted expression can't fail: it names nothing that could vary, or is true by its form.
+
+    `written` are functions, lists and the like that stand for their names.
+    """
+    return not varies(node, constants) or _holds(_Inlined(written).visit(copy.deepcopy(node)) if written else node)
+
+
+class _Inlined(ast.NodeTransformer):
+    def __init__(self, written: Mapping[str, ast.expr]) -> None:
+        self._written = written
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._written.get(node.id, node)
 
 
 def module_constants(tree: ast.Module) -> frozenset[str]:
@@ -89,6 +108,21 @@ def local_constants(function: _Function, outer: frozenset[str] = frozenset()) ->
             and (name not in held or not any(map(_is_mutable, given)))
         }
     return constants
+
+
+def written_values(function: _Function) -> dict[str, ast.expr]:
+    """Return the functions, lists and the like that a function writes down once and hands to nobody, by their names."""
+    stored = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    held = frozenset(_passed_on(function.body, frozenset()))
+    written: dict[str, ast.expr] = {}
+    for statement in function.body:
+        match statement:
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) if name not in stored:
+                written[name] = _FUNCTION
+            case ast.Assign([ast.Name(name)], value) if stored.count(name) == 1:
+                if isinstance(value, ast.Lambda) or (isinstance(value, _DISPLAYS) and name not in held):
+                    written[name] = value
+    return written
 
 
 def _values(statement: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -169,6 +203,11 @@ def varies(node: ast.AST, constants: frozenset[str] = frozenset()) -> bool:
     own = set(constants)
     own |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     own |= {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
+    own |= {
+        part.value.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute) and part.attr in _MADE and isinstance(part.value, ast.Name)
+    }
     return any(isinstance(name, ast.Name) and name.id not in own and name.id not in _PURE for name in ast.walk(node))
 
 
@@ -192,6 +231,12 @@ def _holds(node: ast.expr) -> bool:
             return _holds(value)
         case ast.Compare(ast.Call(ast.Name("len")), [ast.GtE()], [ast.Constant(0)]):
             return True
+        case ast.Compare(ast.Call(ast.Name("len"), [value]), [operator], [ast.Constant(int(number))]):
+            return _has_length(value, operator, number)
+        case ast.Name(name):
+            return name == _FIXTURE
+        case ast.Compare(left, [ast.IsNot()], [ast.Constant(None)]):
+            return isinstance(left, (*_ALWAYS_TRUE, *_DISPLAYS)) or _holds(left)
         case ast.Compare(left, [operator], [right]):
             return _is_fulfilled(left, operator, right)
         case ast.Call(ast.Name("isinstance"), [_, ast.Name("object")]):
@@ -204,6 +249,20 @@ def _holds(node: ast.expr) -> bool:
             return not text.lstrip().startswith("%")
         case _:
             return isinstance(node, _ALWAYS_TRUE)
+
+
+def _has_length(value: ast.expr, operator: ast.cmpop, number: int) -> bool:
+    """Return whether a list or tuple has the asserted length, as it is written."""
+    elements = value.elts if isinstance(value, ast.List | ast.Tuple) else [ast.Starred(value)]
+    if any(isinstance(element, ast.Starred) for element in elements):
+        return False
+    match operator:
+        case ast.Eq():
+            return len(elements) == number
+        case ast.Gt():
+            return len(elements) > number
+        case _:
+            return isinstance(operator, ast.GtE) and len(elements) >= number
 
 
 def _fails(node: ast.expr) -> bool:
@@ -273,13 +332,16 @@ class FileReading:
         # An assertion counts where it is written, not where a function with such a name is called.
         self._helpers = {function.name for function in self._functions.values()}
         self._constants: dict[int, frozenset[str]] = {}
+        self._written: dict[int, dict[str, ast.expr]] = {}
         self._own: dict[int, set[str]] = {}
         outer = module_constants(tree)
         for function in self._functions.values():
             expecting = [part for part in _own_nodes(function) if isinstance(part, ast.Assert | ast.Expr)]
             if expecting:
                 constants, own = local_constants(function, outer), _own_names(function)
+                written = written_values(function)
                 self._constants.update((id(part), constants) for part in expecting)
+                self._written.update((id(part), written) for part in expecting)
                 self._own.update((id(part), own) for part in expecting)
         # The last line of each statement with an expectation, by its first.
         self.ends: dict[int, int] = {}
@@ -360,7 +422,8 @@ class FileReading:
         is_local = isinstance(root, ast.Name) and root.id in self._own.get(id(statement), ())
         if not is_local and isinstance(self._resolved(asserted), FunctionType | type | ModuleType):
             return True
-        return is_vacuous(asserted, self._constants.get(id(statement), frozenset()))
+        at = id(statement)
+        return is_vacuous(asserted, self._constants.get(at, frozenset()), self._written.get(at))
 
     def _resolved(self, node: ast.expr) -> object:
         """Return what a name of the module means, or a name of a module that it imports."""

@@ -42,7 +42,8 @@ def add_options(parser: pytest.Parser) -> None:
         dest="workrail_record",
         help="Write to this folder what this machine saw of goldens, coverage and locks, for workrail-test combine.",
     )
-    _add_coverage_options(group)
+    _add_workflow_options(group)
+    _add_lock_options(group)
     parser.addini(
         AUTO_WORKFLOWS,
         "glob patterns of workflow files to run with the automatic agent, under both profiles",
@@ -87,12 +88,6 @@ def configure(config: pytest.Config) -> None:
         from pytest_workrail.golden.plugin import Controller
 
         config.pluginmanager.register(Controller(config), "workrail-controller")
-
-
-def _add_coverage_options(group: pytest.OptionGroup) -> None:
-    """Add the options to a group."""
-    _add_workflow_options(group)
-    _add_lock_options(group)
 
 
 def _coverage_view(text: str) -> str:

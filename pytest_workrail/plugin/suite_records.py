@@ -7,35 +7,33 @@ import json
 import os
 import posixpath
 from collections.abc import Generator, Iterator, Sequence
-from enum import Enum
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 import pytest
+from msgspec import Struct
 
 from pytest_workrail.agents.agent import Transcript
 from pytest_workrail.coverage.goals import KINDS
 from pytest_workrail.coverage.plugin import CoveragePlugin
-from pytest_workrail.coverage.report import document
+from pytest_workrail.coverage.report import WorkflowState, document
 from pytest_workrail.golden.document import story_value
-from pytest_workrail.golden.files import ENDING, PENDING
-from pytest_workrail.golden.golden_records import GoldenStatus
-from pytest_workrail.golden.pending import PendingChanges, pending_data
+from pytest_workrail.golden.golden_records import GoldensOfTest
+from pytest_workrail.golden.pending import pending_changes, pending_data
 from pytest_workrail.golden.plugin import BY_GOLDEN, goldens_of
+from pytest_workrail.locks.evidence import LockState
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, ItemOutcome, Outcomes
 from pytest_workrail.scenarios.drivers import ScenarioFailure
-from workrail_lint.base.files import output_root, read_bytes, walk, write_atomically
+from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import json_text, neutral
 from workrail_lint.cli import UsageError
 from workrail_lint.cli.studio import main as studio
 from workrail_lint.studio.runs import run_data
 
-# A type stands for a value of it, an enumeration for the value of a member, a list for a list of what it holds, a tuple
-# for a list of just these, a dict for an object of these members, or of any where the name is a type, a function for
-# what it says yes to.
-_RECORD = {"exit": int, "failed": int, "ran": [str], "deselected": [str]}
 FILE = "workrail-record.json"
 _VERSION = 1
 _SESSIONS = {"goldens": GOLDENS, "coverage": "workrail-coverage", "locks": "workrail-locks"}
@@ -44,80 +42,48 @@ _WORKER_KEY = "workrail_runs"
 _MOST_OF_A_TEST = 5
 
 
-def _is_kind(value: Any) -> bool:
-    return value in [kind.name for kind in KINDS]
+class Record(Struct):
+    """The part of a suite that one machine saw. A member is None where nobody asked for it."""
+
+    version: int
+    exit: int
+    failed: int
+    ran: list[str]
+    deselected: list[str]
+    goldens: dict[str, GoldensOfTest] | None
+    coverage: list[WorkflowState] | None
+    locks: LockState | None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what no session writes: a record comes from elsewhere, and an update follows it."""
+        kinds = {kind.name for kind in KINDS}
+        for workflow in self.coverage or ():
+            points = [*chain(*workflow.goals.values()), *(point for point, _ in workflow.tests)]
+            if any(point.kind not in kinds for point in points):
+                raise ValueError("a kind of goal is not known")
+        for test in (self.goldens or {}).values():
+            paths = [each.path for each in test.records]
+            paths += [each.path for each in test.inline if each.digest]  # without one nothing is written
+            if not all(map(_is_path_inside, paths)):
+                raise ValueError("a path leads out of the project")
+            if not all(_is_literal(each.new) for each in test.inline):
+                raise ValueError("the text of an inline golden is not a literal")
 
 
-_POINT = (_is_kind, str, str)
-_WORKFLOW = {"workflowId": str, "workflowHash": str, "goals": {str: [_POINT]}, "tests": [(_POINT, [str])]}
-
-
-def _is_path_inside(value: Any) -> bool:
+def _is_path_inside(path: str) -> bool:
     """Return whether a path is one below the root folder: a golden or a test module there is written by an update."""
-    if not isinstance(value, str) or not value or "\\" in value or "\0" in value:
+    if not path or "\\" in path or "\0" in path:
         return False
-    return posixpath.normpath(value) == value and not posixpath.isabs(value) and value.split("/")[0] not in ("..", ".")
+    return posixpath.normpath(path) == path and not posixpath.isabs(path) and path.split("/")[0] not in ("..", ".")
 
 
-def _is_literal(value: Any) -> bool:
+def _is_literal(text: str) -> bool:
     """Return whether a text can stand where a test has its expected outline, and nothing else."""
     try:
-        expression = ast.parse(value, mode="eval").body if value else ast.Constant("")
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        expression = ast.parse(text, mode="eval").body if text else ast.Constant("")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return isinstance(expression, ast.Constant) and isinstance(expression.value, str)
-
-
-def _is_inline(value: Any) -> bool:
-    """A golden in a test. Without a digest nothing is ever written, and its place is only shown."""
-    if not _fits(value, (str, (int, int, int, int), GoldenStatus, str, _is_literal)):
-        return False
-    return not value[3] or _is_path_inside(value[0])
-
-
-def _is_revision(value: Any) -> bool:
-    return value is None or type(value) is int
-
-
-_TEST = {
-    "passed": bool,
-    "records": [(_is_path_inside, GoldenStatus, str)],
-    "inline": [_is_inline],
-}
-_CLAIM = (str, _is_revision, bool)
-_EVIDENCE = (str, str, str, [_CLAIM], ItemOutcome, bool)
-_SEEN: dict[str, Any] = {
-    "goldens": {str: _TEST},
-    "coverage": [_WORKFLOW],
-    "locks": {"evidence": [_EVIDENCE], "problems": [str]},
-}
-
-
-def is_record(content: dict[str, Any]) -> bool:
-    """Whether all parts of a record have the shape that a session gives them; a part may be missing as a whole."""
-    parts = all(content[name] is None or _fits(content[name], shape) for name, shape in _SEEN.items())
-    return parts and _fits(content, _RECORD)
-
-
-def _fits(value: Any, shape: Any) -> bool:
-    match shape:
-        case list():
-            return isinstance(value, list) and all(_fits(item, shape[0]) for item in value)
-        case tuple():
-            fits = isinstance(value, list) and len(value) == len(shape)
-            return fits and all(map(_fits, value, shape))
-        case dict():
-            if not isinstance(value, dict):
-                return False
-            if str in shape:
-                return all(_fits(item, shape[str]) for item in value.values())
-            return all(name in value and _fits(value[name], inner) for name, inner in shape.items())
-        case type() if issubclass(shape, Enum):
-            return isinstance(value, str) and value in {member.value for member in shape}
-        case type():
-            return type(value) is shape
-        case _:
-            return bool(shape(value))
 
 
 class Recorder:
@@ -153,25 +119,19 @@ class Recorder:
             raise pytest.UsageError(f"--workrail-record: {folder} can't be written: {problem.strerror}") from None
 
 
-class Record(NamedTuple):
-    """One machine's part."""
-
-    path: Path
-    content: dict[str, Any]
-
-
 def read_record(path: Path) -> Ok[Record] | Err[str]:
     """Return a record from its file."""
     try:
         content = json.loads(read_bytes(str(path)))
     except (OSError, ValueError, RecursionError) as problem:
         return Err(f"{path.as_posix()} can't be read: {problem}")
-    members = {"exit", "failed", "ran", "deselected", *_SESSIONS}
+    members = set(Record.__struct_fields__)
     if not isinstance(content, dict) or content.get("version") != _VERSION or not members <= content.keys():
         return Err(f"{path.as_posix()} is not a record of this version")
-    if not is_record(content):
+    try:
+        return Ok(msgspec.convert(content, Record))
+    except (msgspec.ValidationError, UnicodeEncodeError):
         return Err(f"{path.as_posix()} is damaged: it does not have the shape that --workrail-record gives a record")
-    return Ok(Record(path, content))
 
 
 class Combination:
@@ -182,11 +142,11 @@ class Combination:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> bool:
-        ran = {test for record in self._records for test in record.content["ran"]}
-        left_out = {test for record in self._records for test in record.content["deselected"]} - ran
+        ran = {test for record in self._records for test in record.ran}
+        left_out = {test for record in self._records for test in record.deselected} - ran
         session.testscollected = len(ran)
         # A machine may fail without a failing test: by a threshold, an error in collection, an interrupt.
-        session.testsfailed = sum(record.content["failed"] or record.content["exit"] != 0 for record in self._records)
+        session.testsfailed = sum(record.failed or record.exit != 0 for record in self._records)
         session.config.stash[DESELECTED] = len(left_out)
         return True
 
@@ -196,8 +156,9 @@ class Combination:
         for name, plugin in _SESSIONS.items():
             known: Any = session.config.pluginmanager.get_plugin(plugin)
             for record in self._records:
-                if known is not None and record.content[name] is not None:
-                    known.session.merge(record.content[name])
+                part = getattr(record, name)
+                if known is not None and part is not None:
+                    known.session.merge(part)
         return True
 
 
@@ -389,7 +350,7 @@ class StudioPage:
 
     def _write(self, target: Path) -> None:
         root = str(self._config.rootpath)
-        changes = _pending(root)
+        changes = pending_changes([Path(root)])
         given = {"--goldens": json.dumps(pending_data(changes, changes.groups))}
         coverage = self._config.pluginmanager.get_plugin("workrail-coverage")
         if isinstance(coverage, CoveragePlugin):
@@ -404,10 +365,3 @@ class StudioPage:
                 write_atomically(path, text.encode(), folder)
                 arguments += [option, path]
             studio(arguments)
-
-
-def _pending(root: str) -> PendingChanges:
-    files = sorted(
-        Path(folder, name) for folder, _, names in walk(root) for name in names if name.endswith(ENDING + PENDING)
-    )
-    return PendingChanges(path for path in files if not any(part.startswith(".") for part in path.parts))

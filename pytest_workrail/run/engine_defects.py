@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -13,7 +13,19 @@ from pytest_workrail.agents.agent import EngineDefectMark, Exchange
 from pytest_workrail.engine.core.criteria import evaluate_criteria
 from pytest_workrail.engine.core.index import IrIndex
 from pytest_workrail.engine.core.prompts import last_step_id
-from pytest_workrail.engine.model.events import ContextSet, GapRecorded, Log, NodeCreated, NodeOutputAppended
+from pytest_workrail.engine.model.events import (
+    AssessmentConsequenceApplied,
+    ContextSet,
+    DecisionTraceAppended,
+    Envelope,
+    GapRecorded,
+    Log,
+    NodeCreated,
+    NodeOutputAppended,
+    PreferencesChanged,
+    RunCompleted,
+    ValidationPerformed,
+)
 from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingNotes, MissingRequiredOutput
 from pytest_workrail.engine.model.step_keys import is_safe_id
@@ -36,6 +48,9 @@ _NOTES_BYTES, _CUT = 4096, 4083
 _GUIDANCE_BYTES = 950
 _FAILING_ISSUE_BYTES = 4096
 _READING = ": artifact match="  # in a trace, where a loop looked for its decision
+
+
+Kind = TypeVar("Kind", bound=Envelope)
 
 
 class DocumentFacts:
@@ -162,8 +177,7 @@ class History:
         known = self._nodes.get(str(token))
         # The tokens that a checkpoint gives are those of the node it was made at.
         node = created[-1].scope.node_id if created and exchange.tool != "checkpoint_workflow" else known
-        pending = response.get("pending")
-        step = pending["stepId"] if isinstance(pending, dict) else self._steps.get(str(token))
+        step = exchange.step or self._steps.get(str(token))
         for name in ("continueToken", "retryContinueToken", "checkpointToken", "resumeToken"):
             value = response.get(name)
             if isinstance(value, str) and node is not None and step is not None:
@@ -175,7 +189,7 @@ class History:
     def _take(self, size: int) -> None:
         self.warned_nodes |= warned_nodes(self._log[self._read : size])
         for event in self._log[self._read : size]:
-            if event.kind == "run_completed":
+            if isinstance(event, RunCompleted):
                 self.has_completed = True
             elif isinstance(event, NodeOutputAppended) and event.data.output_channel == "recap":
                 self._recaps[event.scope.node_id] += 1
@@ -190,8 +204,7 @@ class History:
 
     @staticmethod
     def prompt_of(exchange: Exchange) -> str:
-        pending = exchange.response.get("pending")
-        return str(pending["prompt"]) if isinstance(pending, dict) else ""
+        return "" if exchange.pending is None else str(exchange.pending["prompt"])
 
     @property
     def has_forked_recaps(self) -> bool:
@@ -203,9 +216,9 @@ class History:
         recorded = self._advances.get(str(exchange.request.get("continueToken")))
         if recorded is None:
             return False
-        later = {event.kind for event in self._log[recorded : self._size]}
+        later = self._log[recorded : self._size]
         first_notes = self._has_recap_from is not None and self._has_recap_from >= recorded
-        return first_notes or not later.isdisjoint(("context_set", "preferences_changed"))
+        return first_notes or any(isinstance(event, ContextSet | PreferencesChanged) for event in later)
 
     def shows_other_branch(self, exchange: Exchange) -> bool:
         """Return whether a node with children is looked at while the newest branch starts elsewhere."""
@@ -234,8 +247,7 @@ class Moment(Struct, frozen=True):
     @property
     def answered_step(self) -> str | None:
         """The step that is pending after a successful call."""
-        pending = None if self.exchange.is_error else self.response.get("pending")
-        return None if pending is None else str(pending["stepId"])
+        return None if self.exchange.is_error else self.exchange.step
 
     @property
     def step(self) -> ProgramStep | None:
@@ -270,26 +282,15 @@ class Moment(Struct, frozen=True):
 
     @property
     def blockers(self) -> set[BlockerCode]:
-        report = self.response.get("blockers")
-        return {blocker["code"] for blocker in report["blockers"]} if isinstance(report, dict) else set()
+        return set(self.exchange.codes)
 
     @property
     def notes(self) -> str:
-        output = self.exchange.request.get("output")
-        given = output.get("notesMarkdown") if isinstance(output, dict) else None
-        notes = self.exchange.request.get("notes") if given is None else given
-        return notes if isinstance(notes, str) else ""
+        return self.exchange.notes or ""
 
-    @property
-    def artifacts(self) -> list[Any]:
-        output = self.exchange.request.get("output")
-        given = output.get("artifacts") if isinstance(output, dict) else None
-        artifacts = self.exchange.request.get("artifacts") if given is None else given
-        return artifacts if isinstance(artifacts, list) else []
-
-    def new(self, kind: str) -> list[Any]:
-        """Return the data of the events of a kind that this exchange added."""
-        return [event.data for event in self.added if event.kind == kind]
+    def new(self, kind: type[Kind]) -> list[Kind]:
+        """Return the events of a kind that this exchange added."""
+        return [event for event in self.added if isinstance(event, kind)]
 
 
 Detector = Callable[[Moment], bool]
@@ -333,23 +334,23 @@ def _long_fix(moment: Moment) -> bool:
     contract = moment.facts.contract(moment.step)
     if contract == _VERDICT and moment.blockers & {MissingRequiredOutput.code, InvalidRequiredOutput.code}:
         return bool(moment.added)
-    applied = moment.new("assessment_consequence_applied")
-    return any(js.u8_length(data.effect.guidance) > _GUIDANCE_BYTES for data in applied)
+    applied = moment.new(AssessmentConsequenceApplied)
+    return any(js.u8_length(event.data.effect.guidance) > _GUIDANCE_BYTES for event in applied)
 
 
 def _notes_cut(moment: Moment) -> bool:
-    stored = any(data.output_channel == "recap" for data in moment.new("node_output_appended"))
+    stored = any(event.data.output_channel == "recap" for event in moment.new(NodeOutputAppended))
     raw = moment.notes.encode("utf-8", "surrogatepass") if stored else b""
     return len(raw) > _NOTES_BYTES and raw[_CUT] & 0xC0 == 0x80
 
 
 def _long_issue(moment: Moment) -> bool:
-    results = [data.result for data in moment.new("validation_performed")]
+    results = [event.data.result for event in moment.new(ValidationPerformed)]
     return any(text.endswith(_MARKER) for each in results for text in (*each.issues, *each.suggestions))
 
 
 def _issue_too_long(moment: Moment) -> bool:
-    texts = [*moment.facts.messages(moment.step), *_strings(moment.artifacts)]
+    texts = [*moment.facts.messages(moment.step), *_strings(moment.exchange.artifacts)]
     return any(js.u8_length(text) > _FAILING_ISSUE_BYTES for text in texts)
 
 
@@ -366,7 +367,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _second_completion(moment: Moment) -> bool:
-    return bool(moment.new("run_completed")) and moment.history.has_completed
+    return bool(moment.new(RunCompleted)) and moment.history.has_completed
 
 
 def _second_warning(moment: Moment) -> bool:
@@ -418,8 +419,8 @@ def _reserved_key(moment: Moment) -> bool:
 
 
 def _evaluation_gap(moment: Moment) -> bool:
-    gaps = [data for data in moment.new("gap_recorded") if data.gap_id.startswith("gap_")]
-    return any(data.reason.detail == "evaluation_error" for data in gaps)
+    gaps = [event.data for event in moment.new(GapRecorded) if event.data.gap_id.startswith("gap_")]
+    return any(gap.reason.detail == "evaluation_error" for gap in gaps)
 
 
 def _lost_notes(moment: Moment) -> bool:
@@ -429,7 +430,7 @@ def _lost_notes(moment: Moment) -> bool:
 
 
 def _unmeetable_contract(moment: Moment) -> bool:
-    kinds = {each.get("kind") for each in moment.artifacts if isinstance(each, dict)}
+    kinds = {each.get("kind") for each in moment.exchange.artifacts if isinstance(each, dict)}
     met = moment.is_success and "wr.differentiation_handoff" in kinds
     return met and moment.facts.contract(moment.step) == _HANDOFF
 
@@ -448,7 +449,7 @@ def _foreign_branch(moment: Moment) -> bool:
 
 
 def _collation(moment: Moment) -> bool:
-    lists = [data.result.issues for data in moment.new("validation_performed")]
+    lists = [event.data.result.issues for event in moment.new(ValidationPerformed)]
     return any(len(issues) > 1 and not all(map(str.isascii, issues)) for issues in lists)
 
 
@@ -457,14 +458,14 @@ def _metrics(moment: Moment) -> bool:
 
 
 def _unsafe_loop_id(moment: Moment) -> bool:
-    entries = [entry for data in moment.new("decision_trace_appended") for entry in data.entries]
+    entries = [entry for event in moment.new(DecisionTraceAppended) for entry in event.data.entries]
     refs = [ref for entry in entries if _READING in entry.summary for ref in entry.refs or ()]
     return any(isinstance(ref, LoopRef) and ref.loop_id in moment.facts.unsafe_sources for ref in refs)
 
 
 def _unsafe_dimension(moment: Moment) -> bool:
-    applied = moment.new("assessment_consequence_applied")
-    return any(not is_safe_id(data.trigger.dimension_id) for data in applied)
+    applied = moment.new(AssessmentConsequenceApplied)
+    return any(not is_safe_id(event.data.trigger.dimension_id) for event in applied)
 
 
 DETECTORS: dict[str, Detector] = {

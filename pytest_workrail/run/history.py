@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -13,7 +13,6 @@ from pytest_workrail.engine.core.conditions import is_met
 from pytest_workrail.engine.core.index import ASSESSMENT_KIND, artifact_kind
 from pytest_workrail.engine.core.interpreter import Selection, State, state_of
 from pytest_workrail.engine.core.outcomes import InterpreterError, LoopVariableUnset
-from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import render_context
 from pytest_workrail.engine.model.blockers import GapRecordedData
 from pytest_workrail.engine.model.events import (
@@ -28,24 +27,28 @@ from pytest_workrail.engine.model.events import (
     Log,
     NodeCreated,
     NodeOutputAppended,
-    NotesPayload,
 )
-from pytest_workrail.engine.model.ids import AttemptId, NodeId
+from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import StepInstance
+from pytest_workrail.engine.model.trace import SkippedStep
 from pytest_workrail.engine.model.words import NodeKind, Preferences
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.incremental import of_kind
 from pytest_workrail.engine.projections.session_facts import (
-    Lineage,
     effective_preferences,
-    node_context,
     project_gaps,
     skipped_of,
 )
-from pytest_workrail.engine.protocol.advance_outcome import asks_questions, decides_together, question_patch
+from pytest_workrail.engine.protocol.advance_outcome import (
+    asks_questions,
+    earlier_artifacts,
+    question_patch,
+    submission_of,
+)
 from pytest_workrail.engine.protocol.requests import AdvanceRequest, merged, read_continue
+from pytest_workrail.engine.protocol.sessions import open_place
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
@@ -86,26 +89,25 @@ def position_at(bench: Bench, token: str) -> Position:
 
 def position_of(bench: Bench, place: NodeAddress) -> Position:
     """A node of this very run."""
-    session = bench.engine.session(place.session_id)
-    if isinstance(session, Err):
-        raise AssertionError(f"the session can't be loaded: {session.error.message}")
-    events, run = session.value.truth.events, session.value.runs[place.run_id]
-    profile = bench.engine.profile
-    snapshot = snapshot_of(bench, run.nodes[place.node_id])
-    preferences = effective_preferences(events, run, place.node_id)
-    if isinstance(preferences, Err):
-        raise AssertionError(preferences.error.message)
-    instance = snapshot.pending_step
+    loader, profile = bench.engine.loader, bench.engine.profile
+    opened = open_place(loader, place)
+    if isinstance(opened, Err):
+        raise AssertionError(f"the node can't be opened: {opened.error.message}")
+    here = opened.value
+    preferences = effective_preferences(here.events, here.run, place.node_id)
+    earlier = earlier_artifacts(loader, here, profile)
+    if isinstance(preferences, Err) or isinstance(earlier, Err):
+        raise AssertionError("the past of a node of this very run can't be read")
     return Position(
         place,
-        events,
-        run,
-        run.nodes[place.node_id],
-        state_of(snapshot),
-        instance,
-        node_context(events, run, place.node_id, profile.rewind_context) or {},
+        here.events,
+        here.run,
+        here.node,
+        state_of(here.snapshot),
+        here.snapshot.pending_step,
+        here.context(profile),
         preferences.value,
-        _earlier_artifacts(bench, events, run, place.node_id, instance, profile),
+        earlier.value,
     )
 
 
@@ -122,26 +124,6 @@ def snapshot_of(bench: Bench, node: Node) -> ExecutionSnapshot:
     return stored.value
 
 
-def _earlier_artifacts(
-    bench: Bench, events: Log, run: Run, node_id: NodeId, instance: StepInstance | None, profile: Profile
-) -> tuple[Json, ...]:
-    """The artifacts submitted before this step in its loop iteration, where they help to decide about the loop."""
-    if instance is None or not instance.loop_path or not decides_together(profile):
-        return ()
-    inside: list[NodeId] = []
-    asked: set[NodeId] = set()
-    for each in run.upwards(node_id):
-        snapshot = snapshot_of(bench, run.nodes[each])
-        pending = snapshot.pending_step
-        if pending is None or pending.loop_path != instance.loop_path:
-            break
-        inside.append(each)
-        if asks_questions(profile) and question_patch(snapshot) is not None:
-            asked.add(each)
-    artifacts = Lineage(events, run, node_id).artifacts(inside, asked)
-    return tuple(artifacts)  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
-
-
 class History:
     """Collects the attempts of one run, and how it came from one step to the next."""
 
@@ -152,11 +134,11 @@ class History:
         self._attempts: Counter[StepInstance] = Counter()
         # The node on which a step became pending, for each that only says why the step was refused.
         self._step_nodes: dict[NodeId, NodeId] = {}
-        self._skipped: dict[tuple[str, str], dict[str, Json]] = {}
+        self._skipped: dict[tuple[str, str], SkippedStep] = {}
         self._last_reasons: dict[str, str] = {}
 
     @property
-    def skipped(self) -> tuple[dict[str, Json], ...]:
+    def skipped(self) -> tuple[SkippedStep, ...]:
         """Return the steps that selections passed over: the first of each step and reason."""
         return tuple(self._skipped.values())
 
@@ -167,13 +149,10 @@ class History:
         done |= {loop_id for attempt in self.attempts for loop_id, _ in attempt.loop_path}
         return tuple((step_id, why) for step_id, why in self._last_reasons.items() if step_id not in done)
 
-    def pass_over(self, entries: Iterable[dict[str, Json]]) -> None:
-        """A selection passed these over."""
-        for entry in entries:
-            step_id, because = str(entry["stepId"]), str(entry["because"])
-            self._skipped.setdefault((step_id, because), entry)
-            self._last_reasons.pop(step_id, None)
-            self._last_reasons[step_id] = because
+    def _pass_over(self, step_id: str, because: str) -> None:
+        """A selection passed this over."""
+        self._last_reasons.pop(step_id, None)
+        self._last_reasons[step_id] = because
 
     def start(self, root: NodeId | None, start: StartView, added: Mapping[str, Json], exchange: Exchange) -> None:
         """A run was opened, or can't be because no step can be chosen."""
@@ -190,28 +169,31 @@ class History:
             if exchange.is_error:
                 self._add(view, "error", exchange, ())
             return
-        self._note_skipped(view, added, exchange)
+        # What was submitted, whichever of its spellings the request used.
+        request: Any = read_continue(exchange.request).value
+        self._note_skipped(view, added, request)
         outcome = advance.data.outcome
         target = outcome.to_node_id if isinstance(outcome, AdvancedOutcome) else None
         kinds = {event.scope.node_id: event.data.node_kind for event in added if isinstance(event, NodeCreated)}
         self._add(view, _OUTCOMES[kinds[target]] if target in kinds else "error", exchange, added)
         origin = self._step_nodes.get(advance.scope.node_id, advance.scope.node_id)
         if target is not None and kinds.get(target) == "step":
-            self._choose(origin, target, view, added, exchange)
+            self._choose(origin, target, view, added, exchange, request)
         elif target is not None:
             self._step_nodes[target] = origin
-            if _asks_before_the_end(exchange.response):
+            if _asks_before_the_end(exchange):
                 # The selection was made, and would have ended the run: what it came across was seen.
-                self._choose(origin, None, view, added, exchange)
+                self._choose(origin, None, view, added, exchange, request)
 
-    def _note_skipped(self, view: StepView, added: Sequence[Event], exchange: Exchange) -> None:
+    def _note_skipped(self, view: StepView, added: Sequence[Event], request: AdvanceRequest) -> None:
         """Record the steps that an advance passed over, from the log or, failing that, from the selection."""
         match view.profile.unset_condition:
             case "ask":
                 traces = [event.data for event in added if isinstance(event, DecisionTraceAppended)]
-                self.pass_over(entry.to_wire() for trace in traces for entry in skipped_of(trace).entries)
+                for entry in [entry for trace in traces for entry in skipped_of(trace).entries]:
+                    self._skipped.setdefault((entry.step_id, entry.because), entry)
+                    self._pass_over(entry.step_id, entry.because)
             case "pass_over" if view.program.interpreter.has_conditions:
-                request: Any = read_continue(exchange.request).value
                 answer = Submit(None, request.submission.artifacts, request.context)
                 chosen = view.predict(answer, never_stop=view.preferences.never_stops)
                 self.tell(chosen, view.merged(request.context))
@@ -222,12 +204,22 @@ class History:
         """Record the steps that a selection passed over, whether or not it found a step."""
         match chosen:
             case Ok(Selection(passed=passed)) | Err(LoopVariableUnset(passed=passed)):
-                self.pass_over(each.skipped(context).to_wire() for each in passed)
+                for each in passed:
+                    because = each.because(context)
+                    if (each.step_id, because) not in self._skipped:
+                        self._skipped[each.step_id, because] = each.skipped(context)
+                    self._pass_over(each.step_id, because)
             case _:
                 pass
 
     def _choose(
-        self, origin: NodeId, target: NodeId | None, view: StepView, added: Sequence[Event], exchange: Exchange
+        self,
+        origin: NodeId,
+        target: NodeId | None,
+        view: StepView,
+        added: Sequence[Event],
+        exchange: Exchange,
+        request: AdvanceRequest,
     ) -> None:
         self.last_trace = tuple(
             entry.to_wire()
@@ -235,8 +227,6 @@ class History:
             if isinstance(event, DecisionTraceAppended)
             for entry in event.data.entries
         )
-        # What was submitted, whichever of its spellings the request used.
-        request: Any = read_continue(exchange.request).value
         self.choices.append(
             Choice(
                 origin,
@@ -250,7 +240,7 @@ class History:
 
     def _add(self, view: StepView, outcome: AttemptOutcome, exchange: Exchange, added: Sequence[Event]) -> None:
         self._attempts[view.instance] += 1
-        blockers = blocker_codes(exchange.response)
+        blockers = exchange.codes
         critical = [
             event.data for event in added if isinstance(event, GapRecorded) and event.data.severity == "critical"
         ]
@@ -263,7 +253,7 @@ class History:
                 outcome,
                 blockers,
                 gaps,
-                (*_loop_blockers(exchange.response), *_loop_gaps(critical)),
+                (*_loop_blockers(exchange), *_loop_gaps(critical)),
                 _fragments(view),
                 _levels(added),
                 _contract(view, added, blockers, gaps),
@@ -277,25 +267,15 @@ def _intent(exchange: Exchange) -> str | None:
     return intent if isinstance(intent, str) else None
 
 
-def blocker_codes(response: dict[str, Any]) -> tuple[BlockerCode, ...]:
-    """Return the codes of the blockers in a response, in its order."""
-    report = response.get("blockers")
-    return tuple(blocker["code"] for blocker in report["blockers"]) if isinstance(report, dict) else ()
-
-
-def _asks_before_the_end(response: dict[str, Any]) -> bool:
+def _asks_before_the_end(exchange: Exchange) -> bool:
     """Return whether an answer is a question about steps, and not that of a loop about its own variable."""
-    report = response.get("blockers")
-    asked = [each for each in report["blockers"] if "suggested" in each.get("details", {})] if report else []
+    asked = [each for each in exchange.blockers if "suggested" in each.get("details", {})]
     return any(one["operator"] not in ("count", "items") for each in asked for one in each["details"]["unmet"])
 
 
-def _loop_blockers(response: dict[str, Any]) -> Iterator[BlockerCode]:
+def _loop_blockers(exchange: Exchange) -> Iterator[BlockerCode]:
     """Yield the codes of the blockers that name a loop: it is the loop that can't go on, not the step."""
-    report = response.get("blockers")
-    for blocker in report["blockers"] if isinstance(report, dict) else ():
-        if "loopId" in blocker.get("details", {}):
-            yield blocker["code"]
+    return (blocker["code"] for blocker in exchange.blockers if "loopId" in blocker.get("details", {}))
 
 
 def _loop_gaps(gaps: Sequence[GapRecordedData]) -> Iterator[GapDetail]:
@@ -382,9 +362,6 @@ def final_projection(
 def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
     """Return what each step on the way to the tip submitted, in order; steps that submitted nothing are left out."""
     path = set(position.run.lineage(tip))
-    appended: dict[NodeId, list[NodeOutputAppended]] = {}
-    for event in of_kind(position.events, NodeOutputAppended):
-        appended.setdefault(event.scope.node_id, []).append(event)
     outputs: list[Json] = []
     for advance in of_kind(position.events, AdvanceRecorded):
         node, outcome = advance.scope.node_id, advance.data.outcome
@@ -394,9 +371,12 @@ def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
             continue
         if not _keeps_outputs(bench, position.run.nodes[outcome.to_node_id]):
             continue
-        submitted = _submitted(appended.get(node, ()), advance.data.attempt_id)
-        if submitted:
-            outputs.append({**_step(bench, position.run, node), **submitted})
+        submitted = submission_of(position.events, advance)
+        members: dict[str, Json] = {} if submitted.notes is None else {"notes": submitted.notes}
+        if submitted.artifacts:
+            members["artifacts"] = list(submitted.artifacts)
+        if members:
+            outputs.append({**_step(bench, position.run, node), **members})
     return outputs
 
 
@@ -415,23 +395,6 @@ def _step(bench: Bench, run: Run, node: NodeId) -> dict[str, Json]:
     if instance.loop_path:
         named["iteration"] = instance.loop_path[-1].iteration
     return named
-
-
-def _submitted(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> dict[str, Json]:
-    notes: str | None = None
-    artifacts: list[tuple[int, Json]] = []
-    for event in appended:
-        payload, (before, _, place) = event.data.payload, event.data.output_id.partition(attempt)
-        if before == event.data.output_id:
-            continue
-        if isinstance(payload, NotesPayload):
-            notes = payload.notes_markdown
-        elif isinstance(payload, ArtifactPayload):
-            artifacts.append((int(place.lstrip("_")), payload.artifact))
-    submitted: dict[str, Json] = {} if notes is None else {"notes": notes}
-    if artifacts:
-        submitted["artifacts"] = [content for _, content in sorted(artifacts, key=lambda each: each[0])]
-    return submitted
 
 
 def _gaps(bench: Bench, position: Position) -> list[Json]:

@@ -239,10 +239,8 @@ def _asked(exchange: Exchange) -> str:
         case "continue_workflow" if request.get("intent") == "rehydrate":
             return "rehydrate"
         case "continue_workflow":
-            output = request.get("output") or {}
-            notes = output.get("notesMarkdown", request.get("notes"))
-            kinds = [_kind(artifact) for artifact in output.get("artifacts", request.get("artifacts") or ())]
-            parts = [] if notes is None else [f"notes {_short(repr(printable(notes)))}"]
+            kinds = [_kind(artifact) for artifact in exchange.artifacts]
+            parts = [] if exchange.notes is None else [f"notes {_short(repr(printable(exchange.notes)))}"]
             parts += [f"artifacts {', '.join(kinds)}"] if kinds else []
             parts += _variables(request.get("context"))
         case _:
@@ -269,17 +267,15 @@ def _answered(exchange: Exchange) -> str:
             return f"gate {response['gateKind']} at {response['stepId']}"
         case "complete":
             return "complete"
-    pending = response.get("pending")
-    if pending is None:
+    if exchange.step is None:
         return "ok"
     if exchange.answer == "ok":
-        return f"pending {pending['stepId']}"
-    blockers = response["blockers"]["blockers"]
+        return f"pending {exchange.step}"
     issues = response.get("validation", {}).get("issues", [])
     why = f" ({_short(printable('; '.join(issues)), _LONGEST_ISSUES)})" if issues else ""
     return (
-        f"blocked at {pending['stepId']}: "
-        + "; ".join(f"{blocker['code']}: {_short(printable(blocker['message']))}" for blocker in blockers)
+        f"blocked at {exchange.step}: "
+        + "; ".join(f"{blocker['code']}: {_short(printable(blocker['message']))}" for blocker in exchange.blockers)
         + why
     )
 
@@ -371,7 +367,7 @@ class Run(Struct, frozen=True, eq=False):
 
         Each is there once for every reason it was passed over for, as it was met first.
         """
-        return self.transcript.skipped
+        return tuple(each.to_wire() for each in self.transcript.skipped)
 
     @property
     def outputs(self) -> dict[str, dict[str, Json]]:
@@ -393,10 +389,9 @@ class Run(Struct, frozen=True, eq=False):
     def prompts(self) -> dict[str, str]:
         """The prompt of each step as the agent saw it last."""
         by_step: dict[str, str] = {}
-        for response in self.responses:
-            pending: Any = response.get("pending")
-            if pending is not None:
-                by_step[pending["stepId"]] = pending["prompt"]
+        for exchange in self.transcript.exchanges:
+            if exchange.pending is not None:
+                by_step[exchange.pending["stepId"]] = exchange.pending["prompt"]
         return by_step
 
     def outline(self) -> str:

@@ -304,8 +304,9 @@ def is_untouched(document: Mapping[str, Any]) -> bool:
     return is_generated(document) and bool(document[_MEMBER].get("digest") == canonical_hash(bare))
 
 
-def file_bytes(document: dict[str, Json]) -> bytes:
-    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
+def file_bytes(document: Any) -> bytes:
+    """Return a JSON document as it is written to a file; half surrogate pairs are written as escapes."""
+    return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "backslashreplace")
 
 
 def redundant(shows: Mapping[str, Collection[Goal]], removable: Collection[str]) -> list[str]:

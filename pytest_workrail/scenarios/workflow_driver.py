@@ -46,7 +46,6 @@ from pytest_workrail.golden.files import SCENARIO_ENDING
 from pytest_workrail.golden.profiles import Comparison, both_profiles
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup, preferences
 from pytest_workrail.run.driver import drive
-from pytest_workrail.run.history import blocker_codes
 from pytest_workrail.run.project import project_profile, project_sources
 from pytest_workrail.run.result import Run, transcript_lines
 from pytest_workrail.run.start import Options, Script, Source, agent_of, setup_of
@@ -130,10 +129,8 @@ def _blockers(run: Run) -> list[dict[str, Any]]:
     """Return every blocker the agent met, with the step it stopped."""
     blockers: list[dict[str, Any]] = []
     for exchange in run.transcript.exchanges:
-        response: Any = exchange.response
-        if response.get("kind") == "blocked" and exchange.request.get("intent") == "advance":
-            step = response["pending"]["stepId"]
-            blockers += [{**blocker, "step": step} for blocker in response["blockers"]["blockers"]]
+        if exchange.response.get("kind") == "blocked" and exchange.request.get("intent") == "advance":
+            blockers += [{**blocker, "step": exchange.step} for blocker in exchange.blockers]
     return blockers
 
 
@@ -170,8 +167,8 @@ def _list(
 def _skipped(run: Run) -> list[dict[str, Any]]:
     """Steps that were passed over, each with the variables to blame."""
     return [
-        {"step": each["stepId"], "because": each["because"], "variables": [one["variable"] for one in each["unmet"]]}
-        for each in run.skipped
+        {"step": each.step_id, "because": each.because, "variables": [one.variable for one in each.unmet]}
+        for each in run.transcript.skipped
     ]
 
 
@@ -218,18 +215,13 @@ def turn_expectation(expected: Mapping[str, Any]) -> Expectation:
             had = exchange.response["code"] if exchange.is_error else "no error"
             return f"error: expected {expected['code']}, found {had}"
         wanted = tuple(expected["blockers"]) if "blockers" in expected else None
-        if wanted is not None and wanted != blocker_codes(exchange.response):
-            return f"blockers: expected {_listed(wanted)}, found {_listed(blocker_codes(exchange.response))}"
-        if "pending" in expected and expected["pending"] != _pending(exchange):
-            return f"pending step: expected {expected['pending']}, found {_pending(exchange) or 'none'}"
+        if wanted is not None and wanted != exchange.codes:
+            return f"blockers: expected {_listed(wanted)}, found {_listed(exchange.codes)}"
+        if "pending" in expected and expected["pending"] != exchange.step:
+            return f"pending step: expected {expected['pending']}, found {exchange.step or 'none'}"
         return None
 
     return mismatch
-
-
-def _pending(exchange: Exchange) -> str | None:
-    pending: Any = exchange.response.get("pending")
-    return None if pending is None else str(pending["stepId"])
 
 
 def _excerpt(value: Any) -> str:

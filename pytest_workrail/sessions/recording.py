@@ -24,9 +24,17 @@ from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.sessions import ONBOARDING_STEP
 from pytest_workrail.golden import files
 from pytest_workrail.golden.files import ENDING, FOLDER, SCENARIO_ENDING, source_base
-from pytest_workrail.scenarios.drivers import play
+from pytest_workrail.scenarios.drivers import file_bytes, play
 from pytest_workrail.sessions.replay import Recorded, recorded_runs
-from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
+from pytest_workrail.sessions.script import (
+    Outcome,
+    OutcomeKind,
+    Script,
+    ScriptAction,
+    SetCheckpoint,
+    SetPreferences,
+    SubmitStep,
+)
 from pytest_workrail.sessions.story import Story
 from pytest_workrail.sessions.versions import bundle_folder
 from workrail_lint.base import files as base_files
@@ -36,7 +44,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.compile import kept_ir_name
 from workrail_lint.systems.workrail.scenario_words import AFTER_END
 
-_ANSWERS = {"ok": "ok", "blocked": "blocked", "gate_checkpoint": "gated", "error": "error"}
+_ANSWERS: dict[OutcomeKind, str] = {"ok": "ok", "blocked": "blocked", "gate_checkpoint": "gated", "error": "error"}
 _STATUSES = {"gate": "gated"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -71,8 +79,8 @@ def scenario_of(run: Recorded, workflow: str, redactor: Redactor) -> dict[str, A
         "description": "",
         "workflow": workflow,
         "profile": run.profile,
-        "mode": script.preferences["autonomy"],
-        "risk": script.preferences["riskPolicy"],
+        "mode": script.preferences.autonomy,
+        "risk": script.preferences.risk_policy,
         "onboarding": True,
         "goal": redactor.text(script.goal or ""),
         "context": redactor.context(script.context),
@@ -115,8 +123,7 @@ def _beyond_engine(run: Recorded) -> Iterator[str]:
         return
     if run.script.context:
         yield "`initialContext`"
-    default = {"autonomy": DEFAULT_PREFERENCES.autonomy, "riskPolicy": DEFAULT_PREFERENCES.risk_policy}
-    if run.script.preferences != default:
+    if run.script.preferences != DEFAULT_PREFERENCES:
         yield "`preferences`"
 
 
@@ -186,7 +193,7 @@ class _TurnWriter:
             case SetCheckpoint(step=step):
                 return {"step": step, "call": "checkpoint"}
             case SetPreferences(step=step, effective=effective):
-                return {"step": step, "prefers": {"mode": effective["autonomy"], "risk": effective["riskPolicy"]}}
+                return {"step": step, "prefers": {"mode": effective.autonomy, "risk": effective.risk_policy}}
             case SubmitStep():
                 self.filled += [f"Turn {number}: {reason}" for reason in action.filled]
                 return self._submit(action)
@@ -228,7 +235,7 @@ def record(
         return Err(f"{target.name} exists already; --force replaces it")
     if workflow is None:
         workflow = folder / "workflows" / workflow_file_name(run)
-        written = files.write(workflow, _json_bytes(run.pinned.document), PRIVATE)
+        written = files.write(workflow, file_bytes(run.pinned.document), PRIVATE)
         if isinstance(written, Err):
             return Err(f"{workflow.name} can't be written: {written.error}")
     relative = os.path.relpath(workflow, folder).replace(os.sep, "/")
@@ -266,7 +273,7 @@ def _settle(
 def _settle_over(
     before: bytes | None, run: Recorded, target: Path, scenario: dict[str, Any], redactor: Redactor
 ) -> Ok[RecordedScenario] | Err[str]:
-    written = files.write(target, _json_bytes(scenario), PRIVATE)
+    written = files.write(target, file_bytes(scenario), PRIVATE)
     if isinstance(written, Err):
         _put_back(target, before)
         return Err(f"{target.name} can't be written: {written.error}")
@@ -282,7 +289,7 @@ def _settle_over(
         golden, transcript = playing.value.golden, playing.value.transcript
     if reason is not None:
         first = reason.strip().split("\n")[0]
-        written = files.write(target, _json_bytes({**scenario, "skip": f"it does not pass here: {first}"}), PRIVATE)
+        written = files.write(target, file_bytes({**scenario, "skip": f"it does not pass here: {first}"}), PRIVATE)
         if isinstance(written, Err):
             _put_back(target, before)  # without its reason, it would fail
             return Err(f"{target.name} can't be written: {written.error}")
@@ -299,10 +306,6 @@ def _put_back(path: Path, data: bytes | None) -> None:
         files.remove(path)
     else:
         files.write(path, data, PRIVATE)
-
-
-def _json_bytes(value: Any) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 COVERAGE_FILE = "coverage.json"

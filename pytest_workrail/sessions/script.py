@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from pytest_workrail.agents.agent import answer_kind
+from pytest_workrail.agents.agent import Exchange
 from pytest_workrail.agents.values import failing_notes, fitting_notes
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.model.blockers import Blocker, OutputContractPointer
-from pytest_workrail.engine.model.events import EffectivePreferences
 from pytest_workrail.engine.model.ids import NodeId, RunId, SessionId, ref_of
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingNotes
 from pytest_workrail.engine.model.words import Preferences
@@ -38,11 +37,14 @@ CRITERIA: Final = "wr.validationCriteria"
 _PLACEHOLDER = "(The log does not hold these notes.)"
 
 
+OutcomeKind: TypeAlias = Literal["ok", "blocked", "gate_checkpoint", "error", "unknown"]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of a call. `answer` is everything that an agent saw, tokens aside."""
 
-    kind: str  # ok, blocked, gate_checkpoint, error
+    kind: OutcomeKind
     pending: str | None
     is_complete: bool
     codes: tuple[str, ...] = ()
@@ -73,7 +75,7 @@ class SetPreferences(Struct, frozen=True):
 
     node: int
     step: str | None
-    effective: dict[str, str]
+    effective: Preferences
 
 
 ScriptAction: TypeAlias = SubmitStep | SetCheckpoint | SetPreferences
@@ -84,7 +86,7 @@ class Script(Struct, frozen=True):
 
     goal: str | None
     context: dict[str, Any]
-    preferences: dict[str, str]
+    preferences: Preferences
     started: Outcome
     actions: tuple[ScriptAction, ...]
 
@@ -105,8 +107,9 @@ def script_of(story: Story, program: Program) -> Script:
     )
 
 
-def _preferences(effective: EffectivePreferences) -> dict[str, str]:
-    return {"autonomy": effective.autonomy, "riskPolicy": effective.risk_policy}
+def _preferences(effective: Preferences) -> Preferences:
+    """Return preferences as ours: those that only the lenient reader takes are of a type that equals no other."""
+    return Preferences(effective.autonomy, effective.risk_policy)
 
 
 def recorded_outcome(node: StoryNode) -> Outcome:
@@ -194,7 +197,9 @@ def _failed_criteria(advance: Advance, target: StoryNode) -> bool:
     """Whether notes were refused, by a block or by a gap."""
     if any(each.code == InvalidRequiredOutput.code and _contract(each) == CRITERIA for each in target.blockers):
         return True
-    return any(gap.reason.detail == "invalid_required_output" and CRITERIA in gap.summary for gap in advance.gaps)
+    return any(
+        gap.reason.detail == InvalidRequiredOutput.gap_reason[1] and CRITERIA in gap.summary for gap in advance.gaps
+    )
 
 
 def _contract(blocker: Blocker) -> str | None:
@@ -203,7 +208,7 @@ def _contract(blocker: Blocker) -> str | None:
 
 def _missed_notes(advance: Advance, target: StoryNode) -> bool:
     return any(each.code == MissingNotes.code for each in target.blockers) or any(
-        gap.reason.detail == "missing_required_notes" for gap in advance.gaps
+        gap.reason.detail == MissingNotes.gap_reason[1] for gap in advance.gaps
     )
 
 
@@ -229,7 +234,7 @@ class Player:
             "workspacePath": WORKSPACE,
             "goal": script.goal or GOAL,
             "initialContext": script.context,
-            "preferences": script.preferences,
+            "preferences": script.preferences.to_wire(),
         }
         exchange = self._bench.call("start_workflow", request)
         if not exchange.is_error:
@@ -237,7 +242,7 @@ class Player:
             if isinstance(place, Err):
                 raise AssertionError("the engine does not know its own token")
             self._session, self._run = place.value.session_id, place.value.run_id
-        return outcome_of(exchange.response, exchange.is_error)
+        return outcome_of(exchange)
 
     def play(self) -> Iterator[tuple[ScriptAction, Outcome | None]]:
         """Do what the script says, one action after the other. Only submissions have an outcome."""
@@ -259,8 +264,7 @@ class Player:
                     self._bench.call("checkpoint_workflow", {"checkpointToken": issued.value})
                 return None
             case SetPreferences(effective=effective):
-                wanted: Any = (effective["autonomy"], effective["riskPolicy"])
-                self._bench.engine.prefer(place, Preferences(*wanted))
+                self._bench.engine.prefer(place, effective)
                 return None
 
     def _submit(self, place: NodeAddress, action: SubmitStep) -> Outcome:
@@ -275,7 +279,7 @@ class Player:
         if output:
             request["output"] = output
         exchange = self._bench.call("continue_workflow", request)
-        return outcome_of(exchange.response, exchange.is_error)
+        return outcome_of(exchange)
 
     def _nodes(self) -> Mapping[NodeId, Node]:
         assert self._session is not None, "the run was started"
@@ -300,16 +304,14 @@ class Player:
         return issued.value
 
 
-def outcome_of(response: dict[str, Any], is_error: bool) -> Outcome:
+def outcome_of(exchange: Exchange) -> Outcome:
     """Return the outcome in an answer, without its tokens."""
-    visible = {name: value for name, value in response.items() if name not in _TOKENS}
-    if is_error:
-        return Outcome("error", None, False, (str(response.get("code")),), visible)
-    answer = answer_kind(response)
-    if answer == "gated":
-        return Outcome("gate_checkpoint", str(response["stepId"]), False, (), visible)
-    pending = response.get("pending")
-    report = response.get("blockers")
-    codes = tuple(str(each["code"]) for each in report["blockers"]) if isinstance(report, dict) else ()
-    step = str(pending["stepId"]) if isinstance(pending, dict) else None
-    return Outcome("blocked" if answer == "blocked" else "ok", step, answer == "complete", codes, visible)
+    visible = {name: value for name, value in exchange.response.items() if name not in _TOKENS}
+    match exchange.answer:
+        case "error":
+            return Outcome("error", None, False, (str(exchange.response.get("code")),), visible)
+        case "gated":
+            return Outcome("gate_checkpoint", str(exchange.response["stepId"]), False, (), visible)
+        case answer:
+            kind: OutcomeKind = "blocked" if answer == "blocked" else "ok"
+            return Outcome(kind, exchange.step, answer == "complete", exchange.codes, visible)

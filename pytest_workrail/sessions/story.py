@@ -25,7 +25,6 @@ from pytest_workrail.engine.model.events import (
     DivergenceData,
     DivergenceRecorded,
     EdgeCreated,
-    EffectivePreferences,
     GapRecorded,
     HostEvent,
     NodeCreated,
@@ -44,7 +43,7 @@ from pytest_workrail.engine.model.lenient import AnyEvent, UnknownEvent
 from pytest_workrail.engine.model.snapshot import Block, BlockedState, ExecutionSnapshot, RetryableBlock
 from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, StepInstance
 from pytest_workrail.engine.model.trace import TraceEntry
-from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, NodeKind, Preferences
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.session_facts import project_gaps
 from pytest_workrail.sessions.data_folder import DataFolder
@@ -62,7 +61,7 @@ class StoryNode(Struct):
 
     number: int
     node_id: NodeId
-    kind: str
+    kind: NodeKind
     parent: int | None
     at_ms: int
     index: int
@@ -157,7 +156,7 @@ class PreferenceChange(Struct, frozen=True):
     """Somebody changed what the run may do, from a node on."""
 
     node: int
-    effective: EffectivePreferences
+    effective: Preferences
     by: str
     at_ms: int
     index: int
@@ -222,9 +221,7 @@ class Story(Struct):
     nodes: list[StoryNode] = msgspec.field(default_factory=list)
     beats: list[Beat] = msgspec.field(default_factory=list)
     initial_context: dict[str, Any] = msgspec.field(default_factory=dict)
-    initial_preferences: EffectivePreferences = EffectivePreferences(
-        DEFAULT_PREFERENCES.autonomy, DEFAULT_PREFERENCES.risk_policy
-    )
+    initial_preferences: Preferences = DEFAULT_PREFERENCES
     observations: dict[str, str] = msgspec.field(default_factory=dict)
     ended_ms: int = 0
     numbers: dict[NodeId, int] = msgspec.field(default_factory=dict)
@@ -251,8 +248,7 @@ class Story(Struct):
     @property
     def tips(self) -> list[int]:
         """The nodes that nothing follows."""
-        parents = {node.parent for node in self.nodes}
-        return [node.number for node in self.nodes if node.number not in parents]
+        return sorted(self.numbers[tip] for tip in self.run.tips)
 
     @property
     def preferred_tip(self) -> int | None:
@@ -444,10 +440,10 @@ class _Reader:
         data = event.data
         is_begun = any(isinstance(beat, Advance) for beat in story.beats)
         if story.run_id not in self._contexts and not is_begun:  # what a run starts with comes before all else
-            story.initial_preferences = data.effective
+            story.initial_preferences = data.preferences
             return
         node = story.numbers[event.scope.node_id]
-        story.beats.append(PreferenceChange(node, data.effective, data.source, event.timestamp_ms, event.event_index))
+        story.beats.append(PreferenceChange(node, data.preferences, data.source, event.timestamp_ms, event.event_index))
 
 
 def _attach(advance: Advance, event: RunEvent) -> bool:

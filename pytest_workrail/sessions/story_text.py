@@ -59,8 +59,7 @@ def story_lines(
     if story.nodes:
         yield ""
         yield from _arrival(story.node(1), prompts, full)
-    for beat in story.beats:
-        yield from _beat(story, beat, prompts, full)
+    yield from _beats(story, prompts, full)
     yield ""
     tip = story.preferred_tip
     if tip is not None:
@@ -96,6 +95,41 @@ def place_of(node: StoryNode) -> str:
     return f"{printable(node.step or '(nothing pending)')}{loops}{kind.get(node.kind, '')}"
 
 
+def _beats(story: Story, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
+    """Yield the events in order; attempts blocked like the one before are one line, unless all are asked for."""
+    previous: Beat | None = None
+    repeated: list[Advance] = []
+    for beat in story.beats:
+        if not full and isinstance(beat, Advance) and _repeats(story, beat, previous):
+            repeated.append(beat)
+        else:
+            yield from _repetitions(story, repeated)
+            repeated = []
+            yield from _beat(story, beat, prompts, full)
+        previous = beat
+    yield from _repetitions(story, repeated)
+
+
+def _repeats(story: Story, beat: Advance, previous: Beat | None) -> bool:
+    return (
+        isinstance(previous, Advance)
+        and beat.source == previous.target
+        and outcome(story, beat) == outcome(story, previous) == "blocked"
+        and list(_details(story, beat, full=True)) == list(_details(story, previous, full=True))
+    )
+
+
+def _repetitions(story: Story, attempts: list[Advance]) -> Iterator[str]:
+    if not attempts:
+        return
+    first, last = attempts[0], attempts[-1]
+    if first is last:
+        yield f"  submitted at #{first.source}: blocked again in the same way"
+    else:
+        yield f"  submitted at #{first.source} to #{last.source}: blocked in the same way, {len(attempts)} more times"
+    yield f"#{last.target} {place_of(story.node(last.target))}"
+
+
 def _beat(story: Story, beat: Beat, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
     match beat:
         case Advance():
@@ -117,9 +151,18 @@ def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | N
     fork = " (fork: a second branch)" if beat.is_fork else ""
     badge = " [diverged]" if beat.divergences else ""
     yield f"  submitted at #{beat.source}: {what}{fork}{badge}"
+    yield from _details(story, beat, full)
+    if beat.target and what != "blocked":
+        yield from _arrival(story.node(beat.target), prompts, full)
+    elif beat.target:
+        yield f"#{beat.target} {place_of(story.node(beat.target))}"
+
+
+def _details(story: Story, beat: Advance, full: bool) -> Iterator[str]:
+    """Yield the lines about a submission and its outcome."""
     if beat.notes is not None:
         yield from _notes(beat.notes, full)
-    elif what in ("blocked", "gate"):
+    elif outcome(story, beat) in ("blocked", "gate"):
         codes = {blocker.code for blocker in story.node(beat.target).blockers}
         yield f"    notes: {'none' if MissingNotes.code in codes else '(the engine does not keep them)'}"
     for artifact in beat.artifacts:
@@ -151,10 +194,6 @@ def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | N
     for entry in beat.trace:
         if entry.kind in _DECISIONS:
             yield f"    decided: {_cut(entry.summary, full)}"
-    if beat.target and what != "blocked":
-        yield from _arrival(story.node(beat.target), prompts, full)
-    elif beat.target:
-        yield f"#{beat.target} {place_of(story.node(beat.target))}"
 
 
 def _notes(notes: str, full: bool) -> Iterator[str]:

@@ -17,10 +17,11 @@ from pytest_workrail.scenarios import drivers
 from pytest_workrail.scenarios.drivers import PlayedScenario, ScenarioFailure
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.schema.engine import compile_schema
-from workrail_lint.systems.blocks.documents import SCENARIO, load_schema
+from workrail_lint.systems.blocks.documents import SCENARIO
 from workrail_lint.systems.blocks.rules.samples import GATE, workflow
 from workrail_lint.systems.blocks.scenario import BlockScenario
 from workrail_lint.systems.blocks.scenario_check import findings
+from workrail_lint.systems.schemas import load_schema
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "scenarios" / "blocks"
 SHIPPED = [json.loads(path.read_bytes()) for path in sorted(FOLDER.glob("*.scenario.json"))]

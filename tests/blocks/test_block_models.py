@@ -23,9 +23,10 @@ from tools.models.blocks.trace import RunTrace
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.blocks.check import check_document
-from workrail_lint.systems.blocks.documents import EXTENDED, BlockKind, load_schema, validator
+from workrail_lint.systems.blocks.documents import EXTENDED, BlockKind, validator
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.rules.base import BlockDocument
+from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.catalog.checks import schema_problems
 from workrail_lint.systems.workrail.catalog.contracts import plain_schema, validate_artifact
 

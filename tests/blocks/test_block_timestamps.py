@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workrail_lint.base.timestamps import ISO_TIMESTAMP, instant_of, parse_timestamp
 from workrail_lint.documents.schema.dialect import python_pattern
-from workrail_lint.systems.blocks.timestamps import ISO_TIMESTAMP, instant_of, parse_timestamp
 
 ZONES = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=ZONES)

@@ -414,6 +414,25 @@ def test_diff_of_folders_goes_on_after_a_workflow_that_does_not_compile(
     assert run("diff", "--git", "nope", "workflows").code == 2
 
 
+def test_diff_passes_over_an_unchanged_file_that_does_not_compile(run: Run, write: Any, two: Any, git: Any) -> None:
+    write("workflows/a.json", {**BROKEN, "id": "demo.aa"})
+    write("workrail-lint.toml", 'baseline = "accepted.json"\n')
+    assert run("check", "--write-baseline", "accepted.json").code == 0
+    assert run("check").code == 0
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    for paths in ([], ["."], ["workflows"]):  # the project is the default
+        ran = run("diff", "--git", "HEAD", *paths)
+        assert (ran.code, ran.out, ran.err) == (0, "no change in behaviour since HEAD\n", "")
+    assert run("diff", "--git", "HEAD", "workflows/a.json").out == "no change in behaviour\n"
+
+    write("workflows/a.json", {**BROKEN, "id": "demo.aa", "name": "Another name"})
+    ran = run("diff", "--git", "HEAD")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("workrail-lint: not compared: 1 workflow with compile errors\n")
+
+
 def test_diff_with_git(run: Run, write: Any, plain: dict[str, Any], git: Any) -> None:
     write("workflows/a.json", plain)
     assert run("diff", "--git", "HEAD", "workflows/a.json").code == 2

@@ -64,7 +64,7 @@ def test_a_terminal_gets_links(project: Path) -> None:
     sources = Sources()
 
     def shown(docs_url: str, *, is_terminal: bool) -> str:
-        link = (lambda path: f"file:///{path}") if is_terminal else None
+        link = (lambda path, line: f"file:///{path}#{line}") if is_terminal else None
         items = sources.reported([finding])
         data = ReportData(
             items, sources=sources, rules={rule.name: rule}, files=1, version="1", link=link, docs_url=docs_url

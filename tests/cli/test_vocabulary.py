@@ -50,6 +50,8 @@ def test_one_word_for_one_thing() -> None:
         wrong += [f"{name}: {option} is called {OTHER_WORDS[option]}" for option in options & OTHER_WORDS.keys()]
         if "--json" in options and "--format" not in options and name != "workrail-lint compile":
             wrong.append(f"{name}: --json is the short form of --format json, which is missing")
+        if "--git" in options and "--base" not in options:
+            wrong.append(f"{name}: --git is another word for --base, which is missing")
         if "--out" in options and "--output" not in options:
             wrong.append(f"{name}: --out is another word for --output, which is missing")
     assert wrong == []

@@ -102,7 +102,7 @@ def test_the_story_says_the_same_as_the_list_and_can_be_shown(session: dict[str,
     assert story.node(story.preferred_tip).step == summary.step
     if summary.damage is None:
         assert story.status == summary.status
-    text = list(story_lines(story))
+    text = list(story_lines(story, full=True))
     assert sum(line.startswith("  submitted at") for line in text) == len(advances)
     assert json.loads(json.dumps(story_json(story)))["preferredPath"][0] == 1
     assert story_mermaid(story).count("-->|") + story_mermaid(story).count("==>|") == len(advances)

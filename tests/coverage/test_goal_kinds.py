@@ -11,6 +11,7 @@ from covered import loop, step, workflow
 from pytest_workrail import api
 from pytest_workrail.coverage.goals import KINDS, goals, kind_named
 from pytest_workrail.coverage.points import Evidence, GoalKind, Site
+from pytest_workrail.coverage.reach import REFUSALS
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.explore.guide import Guide
 from pytest_workrail.explore.runs import plans_for
@@ -108,3 +109,28 @@ def test_every_kind_reads_sites_and_evidence_and_none_is_without_a_kind() -> Non
 
 def test_kinds_are_all_the_subclasses() -> None:
     assert list(KINDS) == GoalKind.__subclasses__()
+
+
+# Asks for everything that a submission can be refused for.
+REFUSING = workflow(
+    step("tell", notesOptional=False),
+    step("verdict", outputContract={"contractRef": "wr.contracts.gate_verdict"}),
+    JUDGED,
+    loop("each", [step("work")], type="while", condition={"var": "more", "equals": True}),
+    step("ship", requireConfirmation=True),
+    capabilities={"web_browsing": "required"},
+    **ASSESSED,
+)
+
+
+def test_a_generated_run_meets_every_refusal_that_an_answer_brings_about() -> None:
+    """A blocker without an answer that brings it about would be a goal that no generated scenario reaches."""
+    ir = api.compile(REFUSING).ir
+    asked_for = set()
+    for name, profile in PROFILES.items():
+        own = [point for point in goals(program_model(ir), profile) if point.kind.name == "blocker"]
+        shown = frozenset().union(*(plan.points for plan in plans_for(Guide(ir, name))))
+        missing = [point.name for point in own if point not in shown]
+        assert missing == [], "write a behaviour that brings it about, and list it in `explore/answers.py`"
+        asked_for |= {point.case for point in own}
+    assert set(REFUSALS) - asked_for == set(), "add a step to this workflow that asks for it"

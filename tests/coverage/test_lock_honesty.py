@@ -309,6 +309,25 @@ DISHONEST = {
                 assert number > 0
         """,
     ),
+    "written-down": (
+        "asserted nothing",
+        """
+        from types import SimpleNamespace
+        from unittest import mock
+
+        def test_it(workrail):
+            later = lambda: two() == 3
+            def inner():
+                return two() == 3
+            values = [two()]
+            pair = (two(), 3)
+            fake = mock.Mock(status="complete")
+            assert later and inner is not None
+            assert len(values) == 1 and values and len(pair) > 1
+            assert fake.status == "complete" and SimpleNamespace(two=2).two == 2
+            assert workrail and workrail is not None
+        """,
+    ),
     "unittest-by-form": (
         "asserted nothing",
         """
@@ -431,6 +450,27 @@ HONEST = {
     "assert-in-another-file": """
         def test_it(check_two):
             check_two(two())
+        """,
+    "length-of-what-grows": """
+        def test_it():
+            values = [0]
+            for number in range(two()):
+                values.append(number)
+            assert len(values) == 3
+        """,
+    "passed-to-what-is-tested": """
+        def test_it():
+            values = [1, 2]
+            check_changed(values)
+            assert len(values) == 2
+
+        def check_changed(values):
+            values[0] = two()
+        """,
+    "called-when-asserted": """
+        def test_it():
+            later = lambda: two() == 2
+            assert later()
         """,
     "assert-in-a-loop": """
         def test_it():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from pytest_workrail.locks.evidence import Claim, Evidence
 from pytest_workrail.locks.plugin import LockSession
@@ -18,7 +19,7 @@ DONE = replace(BEGUN, ending=ItemOutcome.PASSED, asserted=True)
 def heard(controller: LockSession, word: Evidence | ItemOutcome) -> None:
     """A worker went down with what it knows, or the report of a test came in."""
     if isinstance(word, Evidence):
-        controller.merge({"evidence": [word.to_json()], "problems": []})
+        controller.merge({"evidence": [msgspec.to_builtins(word)], "problems": []})
     else:
         controller.test_finished(BEGUN.test, word)
 

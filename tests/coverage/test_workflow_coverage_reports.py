@@ -144,9 +144,9 @@ def test_too_little_fails_the_run(project: CovProject, percent: str, fails: bool
 
 def test_nothing_shown_is_less_than_anything(project: CovProject) -> None:
     project.write("test_it.py", "def test_it():\n    assert 1 + 1 == 2\n")
-    result = project.run("--workrail-cov-fail-under=1")
+    result = project.run("--workrail-cov-fail-under=1", "--color=yes")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "FAIL: workflow coverage is 0% (0 of 0), below the required 1%" in result.outlines
+    assert "\33[31mFAIL: workflow coverage is 0% (0 of 0), below the required 1%\33[0m" in result.outlines
 
 
 def test_workflows_that_no_test_runs_count_when_they_are_named(project: CovProject) -> None:

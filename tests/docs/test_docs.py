@@ -26,6 +26,7 @@ from workrail_lint.base.result import Ok
 from workrail_lint.cli import PROGRAM as LINT_PROGRAM
 from workrail_lint.cli.completion import Command
 from workrail_lint.cli.completion import commands as commands_of
+from workrail_lint.documents.json_format import restyled
 from workrail_lint.project.config import KEYS, load_config, system_keys
 from workrail_lint.report import FORMATS
 
@@ -158,6 +159,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         aim = page.parent / target if target else page
         assert aim.exists(), target
         assert not heading or heading in anchors(aim), f"{target}#{heading}"
+
+
+@each_page
+def test_workflows_are_in_the_style_that_format_writes(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language == "json" and "steps" in json.loads(block.body):
+            assert restyled(block.body) == block.body, f"{page.name}:{block.line}"
 
 
 def anchors(page: Path) -> set[str]:

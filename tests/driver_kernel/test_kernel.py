@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.scenarios.drivers import Fault, differs
+from pytest_workrail.scenarios.drivers import Fault, differs, file_bytes
 from pytest_workrail.systems.kernel.generation import drop_unused, merged
-from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, blocker, json_bytes, report, run_folder
+from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, blocker, report, run_folder
 from pytest_workrail.systems.kernel.scenario import Driver, Expectation, LockEvidence, by_name, in_order
 
 
@@ -62,7 +62,7 @@ def test_answers_are_given_in_order_and_the_rest_is_known() -> None:
 
 
 def test_half_a_surrogate_pair_is_written_as_an_escape() -> None:
-    assert json_bytes({"a": "ü\ud800"}) == '{\n  "a": "ü\\ud800"\n}\n'.encode()
+    assert file_bytes({"a": "ü\ud800"}) == '{\n  "a": "ü\\ud800"\n}\n'.encode()
 
 
 def test_the_folder_of_a_run_is_removed_whatever_was_done_to_it() -> None:

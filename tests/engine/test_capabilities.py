@@ -87,7 +87,6 @@ FAILED = _seen("unavailable", "attempted_use", result="failure", failureCode="to
 def test_the_grade_follows_from_the_kind(made: Any, artifact: Any, provenance: Any) -> None:
     (observed,), failed = observations(typed(made), ["noise", artifact], PACKS[CAPABILITY_OBSERVATION])
     assert (observed.artifact_index, observed.provenance.to_wire(), failed) == (1, provenance, ())
-    assert observed.is_strong is (provenance["enforcementGrade"] == "strong")
     event = {
         "capObsId": "capobs_a_1",
         "capability": observed.capability,

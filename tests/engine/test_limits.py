@@ -27,11 +27,10 @@ LIMITS = {
         "MAX_VALIDATION_LIST_BYTES": 4096,
         "MAX_SHORT_STRING_LENGTH": 80,
         "MAX_PATH_LENGTH": 512,
-        "MAX_DEDUPE_KEY_LENGTH": 256,
         "MAX_CONTEXT_KEY_BYTES": 256,
     },
     base: {"MAX_NESTING": 200},
-    ids: {"ID_BYTES": 16},
+    ids: {"ID_BYTES": 16, "MAX_DEDUPE_KEY_LENGTH": 256},
     formats: {
         "KEY_BYTES": 32,
         "NONCE_BYTES": 12,

@@ -24,6 +24,7 @@ from pytest_workrail.engine.core.outputs import (
     stored_validation,
 )
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
+from pytest_workrail.engine.model.ids import AttemptId
 from pytest_workrail.engine.model.reasons import (
     CapabilityUnknown,
     EvaluationFailed,
@@ -243,9 +244,9 @@ class TestStoredValidation:
 
 class TestStoredArtifacts:
     def test_golden_digest(self) -> None:
-        (stored,) = stored_artifacts([{"x": 1}], "attempt_a").value
+        (stored,) = stored_artifacts([{"x": 1}], AttemptId("attempt_a")).value
         assert stored.output_id == "out_artifact_attempt_a_0"
-        assert stored.payload().to_wire() == {
+        assert stored.payload.to_wire() == {
             "payloadKind": "artifact_ref",
             "sha256": "sha256:5041bf1f713df204784353e82f6a4a535931cb64f1f4b4a5aeaffcb720918b22",
             "contentType": "application/json",
@@ -254,17 +255,18 @@ class TestStoredArtifacts:
         }
 
     def test_in_the_order_of_their_digests(self) -> None:
-        stored = stored_artifacts([{"n": n} for n in range(9)], "a").value
-        assert [each.sha256 for each in stored] == collated(each.sha256 for each in stored)
+        stored = stored_artifacts([{"n": n} for n in range(9)], AttemptId("a")).value
+        digests = [each.payload.to_wire()["sha256"] for each in stored]
+        assert digests == collated(str(digest) for digest in digests)
         assert sorted(each.output_id for each in stored) == [f"out_artifact_a_{n}" for n in range(9)]
 
     def test_what_has_no_canonical_form_is_an_error(self) -> None:
-        assert not stored_artifacts([1, float("inf")], "a").is_ok
+        assert not stored_artifacts([1, float("inf")], AttemptId("a")).is_ok
 
     def test_one_that_contains_itself_is_refused_and_one_that_repeats_itself_is_not(self) -> None:
         circular: dict[str, Any] = {"a": []}
         circular["a"].append(circular)
-        assert stored_artifacts([1, circular], "a").error == "artifact 1 can't be stored: it contains itself"
+        assert stored_artifacts([1, circular], AttemptId("a")).error == "artifact 1 can't be stored: it contains itself"
         shared = [1]
-        (stored,) = stored_artifacts([{"a": shared, "b": [shared, shared]}], "a").value
-        assert stored.byte_length == len('{"a":[1],"b":[[1],[1]]}')
+        (stored,) = stored_artifacts([{"a": shared, "b": [shared, shared]}], AttemptId("a")).value
+        assert stored.payload.to_wire()["byteLength"] == len('{"a":[1],"b":[[1],[1]]}')

@@ -14,6 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from workrail_lint.base.progress import tracked
+from workrail_lint.base.terminal import out
+
 FOUND = Path(__file__).with_name("found")
 SECONDS_PER_INPUT = 5
 MEGABYTES = 500
@@ -38,7 +41,7 @@ def main() -> int:
 
     names = args.targets or list(TARGETS)
     each = max(1, args.seconds // len(names))
-    broken = [name for name in names if not _run(name, each, blind=args.blind)]
+    broken = [name for name in tracked(names, "target") if not _run(name, each, blind=args.blind)]
     print(f"{len(names)} targets, {each} s each: {'broken: ' + ', '.join(broken) if broken else 'nothing found'}")
     return 1 if broken else 0
 
@@ -62,7 +65,7 @@ def _run(name: str, seconds: int, *, blind: bool) -> bool:
         kept = [path for path in sorted(broken.iterdir()) if not path.name.startswith("slow-unit")]
         # Without figures it did not come to its end; without its seeds it looks at nothing but the first byte.
         is_sound = not kept and ran.returncode == 0 and done is not None and "INFO: seed corpus: files" in ran.stderr
-        print(f"{name}: {done} inputs, {peak} MB, {'ok' if is_sound else 'BROKEN'}", flush=True)
+        out(f"{name}: {done} inputs, {peak} MB, {'ok' if is_sound else 'BROKEN'}")
         for path in kept:
             FOUND.mkdir(exist_ok=True)
             (FOUND / f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}").write_bytes(path.read_bytes())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from tests.fuzz.target import BETWEEN, json_of
 
+# What a member becomes, by its type: what another program may write there.
+_OTHERS: tuple[Any, ...] = ("other", "", 7, [], {})
 ODD: tuple[Any, ...] = (None, True, 0, -1, 2**53, 10**400, 1.5, "", "x", "\ud800", [], {}, [None], {"": None}, [[]])
 
 
@@ -46,3 +49,22 @@ def _damaged(root: Any, drawn: random.Random) -> Any:
             case _:
                 holder[name] = drawn.choice(ODD)
         return root
+
+
+def every_change(value: Any, kind: str) -> Iterator[tuple[str, Any]]:
+    """Yield a JSON value with each of its members left out, null, or something else of the same type."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                rest = {each: value[each] for each in value if each != name}
+                yield f"{kind}.{name} left out", rest
+                yield f"{kind}.{name} null", {**value, name: None}
+                for other in _OTHERS:
+                    if type(other) is type(inner) and other != inner:
+                        yield f"{kind}.{name} {json.dumps(other)}", {**value, name: other}
+                yield from ((what, {**value, name: each}) for what, each in every_change(inner, f"{kind}.{name}"))
+        case list():
+            for index, inner in enumerate(value[:2]):
+                yield from (
+                    (what, [*value[:index], each, *value[index + 1 :]]) for what, each in every_change(inner, kind)
+                )

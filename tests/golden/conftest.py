@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from browsers import browser, tab, window  # noqa: F401 - fixtures
 
 sys.path.append(str(Path(__file__).parent))
 

@@ -191,7 +191,7 @@ def test_a_lockfile_is_a_base_too(folder: Path, capsys: pytest.CaptureFixture[st
     assert lint(["lock", "--update"]) == 0
     (folder / "edited.json").write_text(json.dumps(new))
     capsys.readouterr()
-    data = answer(capsys, "--git", "workrail.lock.json")
+    data = answer(capsys, "--base", "workrail.lock.json")
     assert data["base"] == "workrail.lock.json"
     assert [each["kind"] for each in data["edits"]] == ["bound", "prompt"]
     assert data["unexplained"] == []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browsers import go
 from golden_made_up import made_up
 
 from pytest_workrail.cli import main
@@ -16,7 +17,6 @@ from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.golden.pending import pending_bytes, pending_of
 from pytest_workrail.golden.show import Span, spans
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LONG = "word " * 200
 OLD = ("Plan it.\nSay what is the smallest step.\nEnd.", f"{LONG}old {LONG}", "<b>bold</b> & \x1b[2J")
 NEW = ("Plan it.\nSay what is the biggest step.\nEnd.", f"{LONG}new {LONG}", "<script>alert(1)</script> & \x1b[2J")
@@ -50,33 +50,26 @@ def test_a_page_that_can_not_be_written_is_told(page: str, capsys: pytest.Captur
     assert "nowhere/page.html can't be written" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
-@pytest.mark.parametrize("width", [1400, 500])
-def test_a_page_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with playwright.sync_playwright() as started:
-        quiet = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-        browser = started.chromium.launch(executable_path=BROWSER, args=quiet)
-        view = browser.new_context(viewport={"width": width, "height": 1000}, offline=True).new_page()
-        said: list[str] = []
-        view.on("console", lambda message: said.append(message.text))
-        view.on("pageerror", lambda error: said.append(str(error)))
-        view.goto((tmp_path / "page.html").as_uri())
-        assert [text.split() for text in view.locator(".nav-item").all_inner_texts()] == [["Goldens", "3"]]
-        assert view.locator(".cause").count() == 3
+@pytest.mark.usefixtures("page")
+def test_a_page_in_a_browser(tab: Any, tmp_path: Path) -> None:
+    tab.context.set_offline(True)
+    tab.goto((tmp_path / "page.html").as_uri())
+    assert [text.split() for text in tab.locator(".nav-item").all_inner_texts()] == [["Goldens", "3"]]
+    for width in (1400, 500):
+        tab.set_viewport_size({"width": width, "height": 1000})
+        assert tab.locator(".cause").count() == 3
         gone, come = [], []
-        for address in view.eval_on_selector_all(".cause", "all => all.map(each => each.hash)"):
-            view.evaluate("address => { location.hash = address; }", address)
-            view.wait_for_selector(f".cause[href='{address}'].current", state="attached")
-            gone += view.locator(".cause-body del").all_inner_texts()
-            come += view.locator(".cause-body ins").all_inner_texts()
-            assert "workrail-test golden accept --group" in view.inner_text(".decide")
+        for address in tab.eval_on_selector_all(".cause", "all => all.map(each => each.hash)"):
+            go(tab, address)
+            tab.wait_for_selector(f".cause[href='{address}'].current", state="attached")
+            gone += tab.locator(".cause-body del").all_inner_texts()
+            come += tab.locator(".cause-body ins").all_inner_texts()
+            assert "workrail-test golden accept --group" in tab.inner_text(".decide")
         assert [text.strip() for text in gone[:2]] == ["smallest", "old"]
         assert [text.strip() for text in come[:2]] == ["biggest", "new"]
-        assert view.locator("b:text-is('bold'), .cause-body script").count() == 0
-        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert said == []
-        browser.close()
+        assert tab.locator("b:text-is('bold'), .cause-body script").count() == 0
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.problems == []
 
 
 @pytest.mark.parametrize(("length", "is_whole"), [(300, True), (301, False)])

@@ -4,42 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from browsers import axe_violations, go
 from live_project import Studio, review
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
-_QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 HOSTILE = '</script><img src=x onerror="document.title=0"><!--'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=BROWSER, args=[*_QUIET, "--disable-component-update"])
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    context = browser.new_context()
-    opened = context.new_page()
-    opened.problems = []
-    opened.on("pageerror", lambda error: opened.problems.append(str(error)))
-    opened.on("console", lambda line: opened.problems.append(line.text) if line.type == "error" else None)
-    yield opened
-    context.close()
 
 
 def test_the_page_keeps_its_token_out_of_the_address(studio: Studio, page: Any) -> None:
@@ -52,13 +29,14 @@ def test_the_page_keeps_its_token_out_of_the_address(studio: Studio, page: Any) 
     other = page.context.new_page()
     other.goto(f"http://{studio.server.hosts[0]}/")
     other.get_by_text("Open the address that the terminal shows").wait_for()
+    other.close()
 
 
 def test_a_change_of_a_file_shows_where_the_reader_is(studio: Studio, page: Any) -> None:
     threading.Thread(target=studio.server.follow, daemon=True).start()
     page.goto(studio.server.url)
     page.get_by_text("Review", exact=True).first.wait_for()
-    page.evaluate("location.hash = 'demo.review'")
+    go(page, "demo.review")
     page.get_by_role("heading", name="Review", exact=True).first.wait_for()
     address = page.url
     path = studio.root / "workflows" / "review.json"
@@ -91,7 +69,7 @@ def opened_at(page: Any, studio: Studio, address: str) -> None:
     """Open the page at an address, as a reader with a token does."""
     page.goto(studio.server.url)
     page.get_by_text("Review").first.wait_for()
-    page.evaluate("address => { location.hash = address; }", address)
+    go(page, address)
 
 
 def test_a_fix_is_shown_before_it_is_written(studio: Studio, page: Any) -> None:
@@ -179,23 +157,20 @@ AXE = (
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-def test_axe_finds_nothing_on_the_live_page(studio: Studio, browser: Any, width: int, scheme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    view = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
-    ).new_page()
+def test_axe_finds_nothing_on_the_live_page(studio: Studio, page: Any, width: int, scheme: str) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
     wrong = {}
     for address in AXE:
-        opened_at(view, studio, address)
+        opened_at(page, studio, address)
         if "findings" in address:
-            view.get_by_role("button", name=re.compile("^Apply")).click()
-            view.locator(".fix pre").wait_for()
+            page.get_by_role("button", name=re.compile("^Apply")).click()
+            page.locator(".fix pre").wait_for()
         elif "whatif" in address:
-            view.locator(".ways p").first.wait_for()
-        for item in axe.run(view).response["violations"]:
-            wrong[address, item["id"]] = [node["html"][:160] for node in item["nodes"][:3]]
+            page.locator(".ways p").first.wait_for()
+        if violations := axe_violations(page):
+            wrong[address] = violations
     assert wrong == {}
-    view.context.close()
 
 
 def test_hostile_text_executes_nothing(project: Path, serve: Callable[..., Studio], page: Any) -> None:

@@ -56,7 +56,7 @@ def test_no_tool_raises() -> None:
     for port, methods in ((sessions, ("load", "list_sessions", "append")), (bench.library, ("entries", "find"))):
         for method in methods:
             setattr(port, method, explode)
-    structs.force_setattr(bench.engine._loader, "session", explode)
+    structs.force_setattr(bench.engine.loader, "session", explode)
     answers = [outcome(lambda tool=tool, request=request: tool(request)) for tool, request in calls]  # type: ignore[misc]
     assert [type(answer) for answer in answers] == [Err] * len(calls)
     assert {answer.error.code for answer in answers} == {"INTERNAL_ERROR"}  # type: ignore[attr-defined]

@@ -89,7 +89,7 @@ VERSIONED: dict[str, tuple[Callable[[], str], str]] = {
     "lockfile": (lambda: Lockfile({}, {}).text(), "lockfileVersion"),
     "baseline": (lambda: baseline_text([]), "baselineVersion"),
     "registry": (lambda: REGISTRY_FILE.read_text("utf-8"), "lockRegistryVersion"),
-    "record": (lambda: LockRecord().to_text(), "lockRecordVersion"),
+    "record": (lambda: LockRecord({}).to_text(), "lockRecordVersion"),
     "IR": (lambda: json.dumps(compile_workflow(workflow()).value.ir), "format"),
 }
 

@@ -96,6 +96,8 @@ for line in sys.stdin:
         print('{{"jsonrpc": "2.0", "id": %d, "result": %s}}' % (number, {answer!r}), flush=True)
         if number == 1:
             print({answer!r}, flush=True)
+        if {answer!r}[0] == "[":
+            break  # that was no message: nobody asks again, and an engine that stays is waited for
 """
     (engine / "dist" / "mcp-server.js").write_text(server, encoding="utf-8")
     code = main(["conform", str(WORKFLOW), "--engine", str(engine), "--node", sys.executable, "--exchanges", "1"])

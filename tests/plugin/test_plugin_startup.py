@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -126,3 +127,13 @@ def pytest_unconfigure():
     )
     assert "1 passed" in result.stdout, result.stdout + result.stderr
     assert "HEAVY []" in result.stdout
+
+
+def test_the_help_of_pytest_shows_only_options_that_are_explained() -> None:
+    help = subprocess.run(
+        [sys.executable, "-m", "pytest", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    shown = set(re.findall(r"^  (--workrail[a-z-]*)", help.stdout, re.MULTILINE))
+    docs = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    assert "--workrail-golden" in shown
+    assert {option for option in shown if not re.search(rf"{option}(?![a-z-])", docs)} == set()

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from plugin_project import Project
+from plugin_project import REVIEW, Project
 
 
 def _project(pytester: pytest.Pytester) -> Project:
@@ -44,6 +44,19 @@ def test_a_page_with_coverage_and_runs_in_one_go(pytester: pytest.Pytester, work
     texts = [data["strings"][text] if isinstance(text, int) else text for _, _, text in prompt]
     assert [kind for kind, _, _ in prompt] == ["authored", "engine"]
     assert "NOTES REQUIRED" in texts[1], "what an agent really reads"
+
+
+def test_changes_of_goldens_are_on_the_page_of_a_project_below_a_hidden_folder(pytester: pytest.Pytester) -> None:
+    project = Project(pytester)
+    place = (".home", "--rootdir=.home", "-c", ".home/pytest.ini")
+    project.write(".home/pytest.ini", "[pytest]\n")
+    project.write(".home/workflows/review.json", REVIEW)
+    project.write(".home/scenarios/plain.scenario.json", {"workflow": "../workflows/review.json"})
+    project.run(*place, "--workrail-golden=new").assert_outcomes(passed=1)
+    changed = json.dumps(REVIEW).replace("Judge it.", "Judge all of it.")
+    project.write(".home/workflows/review.json", changed)
+    project.run(*place, "--workrail-html=page.html").assert_outcomes(failed=1)
+    assert [each["golden"].rpartition("/")[2] for each in _page(project)["goldens"]["pending"]] == ["plain.golden.json"]
 
 
 def test_runs_as_data(pytester: pytest.Pytester) -> None:

@@ -202,7 +202,7 @@ def test_the_source_archive_holds_every_file_of_the_repository(built: Path) -> N
     assert tracked() - packed == set()
 
 
-@pytest.mark.parametrize("epoch", [None, "1700000000"], ids=["no-epoch", "epoch"])
+@pytest.mark.parametrize("epoch", [None, pytest.param("1700000000", marks=pytest.mark.deep)], ids=["no-epoch", "epoch"])
 def test_two_builds_have_the_same_bytes(built: Path, epoch: str | None, tmp_path: Path) -> None:
     """Neither the folder, its times and modes, the time zone, the language nor the umask gets into an archive."""
     elsewhere = tmp_path / "with a space"

@@ -20,6 +20,7 @@ from workrail_lint.systems.workrail.system import entry_of
 from workrail_lint.systems.workrail.workflow_registry import (
     Delegation,
     Entry,
+    Mention,
     registry_findings,
     with_free_ids,
 )
@@ -51,6 +52,14 @@ def test_delegations_are_found_wherever_they_stand() -> None:
         Delegation("/steps/2/body/1/parallelDelegations/0/workflowId", "demo.b"),
         Delegation("/steps/3/body/parallelDelegations/0/workflowId", "demo.b"),
     )
+
+
+def test_a_record_comes_back_from_a_cache_as_it_was() -> None:
+    delegations = (Delegation("/steps/0", "demo.a", ("x", "y")),)
+    made = Entry("a.json", "demo.b", "project", delegations, (Mention("/steps/1", "Plan", True),), "B", ("slot",))
+    record = made.as_record()
+    assert json.loads(json.dumps(record)) == record
+    assert Entry.from_record("a.json", record) == made
 
 
 @pytest.mark.parametrize("document", [{}, {"id": 3}, {"id": None, "steps": []}])

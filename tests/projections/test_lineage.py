@@ -34,7 +34,8 @@ def past(story, node):
 
 def status(story, node, capability):
     """What the engine makes of the observations: the newest strong one decides."""
-    strong = [each for each in past(story, node).observations() if each.is_strong and each.capability == capability]
+    known = [each for each in past(story, node).observations() if each.capability == capability]
+    strong = [each for each in known if each.provenance.enforcement_grade == "strong"]
     return strong[-1].status if strong else "unknown"
 
 

@@ -165,7 +165,7 @@ def test_the_table_names_every_code() -> None:
 def put_block(bench: Bench, reason: Reason) -> str:
     """Record a block for this reason, whether or not an advance can come to it, and give back the token."""
     engine = bench.engine
-    loader, writer = engine._loader, engine._writer
+    loader, writer = engine.loader, engine._writer
     grant = bench.home.issuer.resolve_continue(bench.actual("CT1")).value
     session = load_session(loader, grant.place.session_id).value
     position = open_node(loader, session, *find_node(session, grant.place).value).value

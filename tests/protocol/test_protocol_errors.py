@@ -157,7 +157,7 @@ def test_a_pinned_workflow_that_is_gone_or_not_executable(content: bytes | None)
     fresh = Bench(TWO, home=on_tree(files, "again"))
     if content is not None:
         # A content store that does not look at what it is asked for.
-        fresh.engine._loader.programs._load = lambda _: Ok(json.loads(content))
+        fresh.engine.loader.programs._load = lambda _: Ok(json.loads(content))
     for shown in (fresh.advance(bench.actual("CT1")), fresh.look(bench.actual("CT1"))):
         assert shown["code"] == "PRECONDITION_FAILED"
 
@@ -189,7 +189,7 @@ def test_a_bug_inside_is_data_outside() -> None:
     def explode(*_: object, **__: object) -> Any:
         raise ZeroDivisionError("a secret path /home/somebody")
 
-    bench.engine._loader.programs.of = explode  # type: ignore[method-assign]
+    bench.engine.loader.programs.of = explode  # type: ignore[method-assign]
     bench.library.entries = explode  # type: ignore[method-assign]
     answers = [
         bench.advance("CT1"),

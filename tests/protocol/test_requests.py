@@ -199,7 +199,7 @@ def test_contradictions(members: Any, paths: list[str]) -> None:
 
 
 def test_the_other_tools() -> None:
-    assert read_checkpoint({"checkpointToken": "ck_x"}).value.token == "ck_x"
+    assert read_checkpoint({"checkpointToken": "ck_x"}).value.checkpoint_token == "ck_x"
     assert issues(read_checkpoint({"checkpointToken": "ck_x", "output": {}})) == [
         ("", "Unrecognized key(s) in object: 'output'")
     ]

@@ -90,7 +90,8 @@ def test_every_line_ending_ends_a_line(ending: str) -> None:
 def test_no_line_is_wider_than_asked_and_the_caret_is_under_it(text: str, start: int, end: int, width: int) -> None:
     start, end = sorted((min(start, len(text)), min(end, len(text))))
     source = SourceText(text)
-    lines, gutter = frame(source, source.span(start, end), width, PLAIN, "red")
+    framed = frame(source, source.span(start, end), width, PLAIN, "red")
+    lines, gutter = framed.lines, framed.gutter
     assert lines[2].count("^") >= 1
     room = max(20, width - gutter - 3)
     assert all(cells(line) <= gutter + 3 + room for line in lines[:2]) or "##" in text

@@ -14,7 +14,7 @@ from workrail_lint import check_text
 from workrail_lint.findings import Edit, Finding, Severity
 from workrail_lint.report import FORMATS, render
 from workrail_lint.report.data import ReportData, Sources
-from workrail_lint.report.text import file_address, terminal_of
+from workrail_lint.report.text import Terminal, file_address, terminal_of
 
 
 def test_texts_are_read_from_disk_and_kept(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_reasons_of_suppressions_go_with_their_findings() -> None:
     assert [item.reason for item in items] == [None, "because"]
 
 
-class Terminal(io.StringIO):
+class Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
 
@@ -97,22 +97,23 @@ class Terminal(io.StringIO):
 def test_a_file_gets_no_decoration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    assert terminal_of(None) == (False, None, 100)
-    assert terminal_of(io.StringIO()) == (False, None, 100)
+    assert terminal_of(None) == Terminal(False, None, 100, None)
+    assert terminal_of(io.StringIO()) == Terminal(False, None, 100, None)
 
 
 def test_a_terminal_gets_colours_links_and_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "77")
-    assert terminal_of(Terminal()) == (True, file_address, 77)
+    assert terminal_of(Screen()) == Terminal(True, file_address, 77, 77)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert terminal_of(Terminal()) == (False, None, 77)
+    assert terminal_of(Screen()) == Terminal(False, None, 77, 77)
 
 
 def test_addresses_are_absolute_and_hold_nothing_special() -> None:
     here = os.getcwd().replace(os.sep, "/")
     assert file_address("a b.json").endswith("/a%20b.json")
+    assert file_address("a b.json", 7).endswith("/a%20b.json#7")
     assert file_address("a.json") == f"file://{here}/a.json" or "%" in file_address("a.json")
     assert file_address("\x1b]8;;x\udcff.json").isprintable()
     assert file_address("\x1b]8;;x\udcff.json").isascii()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from report_samples import TEXT, checked, finding, fixed, report
 
 from workrail_lint.findings import Confidence, Edit, Safety, Severity
@@ -159,12 +160,22 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
 
 def test_colours_and_links_only_decorate() -> None:
     plain = checked(BROKEN)
-    decorated = checked(BROKEN, colour=True, link=lambda path: f"file:///there/{path}")
+    decorated = checked(BROKEN, colour=True, link=lambda path, line: f"file:///there/{path}#{line}")
     for name in ("text", "concise"):
         shown = render(name, decorated)
         assert "\x1b[31;1m" in shown
-        assert "\x1b]8;;file:///there/workflows/a.json\x1b\\workflows/a.json:5:23\x1b]8;;\x1b\\" in shown
+        assert "\x1b]8;;file:///there/workflows/a.json#5\x1b\\workflows/a.json:5:23\x1b]8;;\x1b\\" in shown
         assert ESCAPES.sub("", shown) == render(name, plain)
+
+
+@pytest.mark.parametrize("name", ["text", "grouped"])
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_terminal_breaks_sentences_between_words(name: str, width: int) -> None:
+    whole, broken = checked(BROKEN), checked(BROKEN, wrap=width, width=width)
+    lines = render(name, broken).splitlines()
+    assert [line for line in lines if len(line) > width and "-->" not in line and "Fixable" not in line] == []
+    assert len(lines) > len(render(name, whole).splitlines())
+    assert " ".join(" ".join(lines).split()) == " ".join(render(name, whole).split())
 
 
 def test_without_a_terminal_there_is_no_escape_sequence() -> None:

@@ -55,3 +55,15 @@ def test_mode_context_and_what_the_agent_reads(tmp_path: Path, capsys: pytest.Ca
     assert "missing_user_context" in shown
     assert main(["run", str(file), "--context", "depth"]) == 2
     assert "--context needs NAME=VALUE, found 'depth'" in capsys.readouterr().err
+
+
+def test_one_step_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", str(WORKFLOWS / "code-review.json"), "--profile", "reference"]
+    assert main([*command, "--step", "look-for-problems", "--step", "look-for-problem"]) == 0
+    read, *prompt, answer, misspelled, summary = capsys.readouterr().out.splitlines()
+    assert read == "  look-for-problems:"
+    assert all(line.startswith("  | ") for line in prompt)
+    assert answer.startswith("continue_workflow {")
+    assert "Done: look-for-problems." in answer
+    assert misspelled == "  look-for-problem: this run does not reach it"
+    assert "complete (reference): read-change" in summary

@@ -15,6 +15,7 @@ from typing import Any
 import forks
 import pytest
 from effort import times
+from writers import REGISTRY
 
 from pytest_workrail.cli import PROGRAM as TEST_PROGRAM
 from pytest_workrail.plugin import options
@@ -37,7 +38,6 @@ PATIENCE = 60  # seconds until a command is said to hang; none of them is judged
 ENDLESS = ("pipe.json", "/dev/zero", "/dev/tty", "full")
 DEPTH = 500
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-SHIPPED_LOCKS = Path(options.__file__).parents[1] / "locks" / "locks.json"
 OWN_KEYS = ("baseline", "workspace", "cache-dir")
 WITHIN = ("a.json", "a.scenario.json", "a.session.json", "a.yaml", "manifest.jsonl", "workrail.lock.json", "index.json")
 LOOKED_FOR = ("workrail-lint.toml", "pyproject.toml", ".workrail/bindings.json", "workrail.lock.json")
@@ -206,7 +206,7 @@ TEST = """
 def test_a(workrail):
     assert workrail.run("workflows/a.json").status == "complete"
 """
-LOCKS = ("--workrail-locks", str(SHIPPED_LOCKS))
+LOCKS = ("--workrail-locks", "locks.json")
 OPTIONS = {
     **{f"--workrail-{name}": () for name in ("cov-json", "cov-source", "runs-json", "html", "record", "locks")},
     **{f"--workrail-{name}": LOCKS for name in ("lock-record", "lock-report", "sabotages")},
@@ -225,6 +225,7 @@ def run_pytest(pytester: pytest.Pytester, *arguments: str) -> None:
 @pytest.mark.parametrize("option", OPTIONS)
 def test_an_option_of_pytest(option: str, pytester: pytest.Pytester) -> None:
     make_project()
+    Path("locks.json").write_text(json.dumps(REGISTRY))
     for value in ENDLESS:
         run_pytest(pytester, f"{option}={value}", *OPTIONS[option])
 

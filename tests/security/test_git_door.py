@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 from effort import peak_memory
 from test_hostile_git import git
 
+from workrail_lint.base.files import write_in_place
 from workrail_lint.base.git import Repository, find_repository
+from workrail_lint.cli import main
 
 pytestmark = pytest.mark.promise("Git runs no program", "every layout of a repository, every way to name a commit")
 
@@ -230,3 +234,36 @@ def test_many_references_are_in_memory_about_twice(tmp_path: Path) -> None:
     found: list[object] = []
     assert peak_memory(lambda: found.append(Repository(str(folder)).commit("t000007"))) < 4 * len(lines)
     assert found == [ident]
+
+
+def test_a_full_disk_is_said_whatever_git_could_not_be_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = plain(tmp_path)
+    (folder / ".git" / "shallow").write_text(git(folder, "rev-parse", "HEAD"))
+    monkeypatch.chdir(folder)
+    calls = failing = 0
+
+    def failing_at_one(call: Callable[..., object]) -> Callable[..., object]:
+        def guarded(path: object, *arguments: object) -> object:
+            nonlocal calls
+            if not os.path.isdir(str(path)):
+                calls += 1
+                if calls == failing:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "HEAD")
+            return call(path, *arguments)
+
+        return guarded
+
+    monkeypatch.setattr("workrail_lint.base.git.write_in_place", failing_at_one(write_in_place))
+    monkeypatch.setattr(os, "mkdir", failing_at_one(os.mkdir))
+    for failing in count(1):
+        calls = 0
+        code = main(["diff", "--git", "HEAD@{0}", "a.json"])
+        said = capsys.readouterr().err
+        if calls < failing:
+            break
+        wanted = "workrail-lint: input or output failed: git needs a temporary folder (No space left on device)\n"
+        assert (code, said) == (2, wanted), failing
+    assert said == "workrail-lint: a.json does not exist\n"
+    assert failing > 8

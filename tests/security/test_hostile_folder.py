@@ -18,6 +18,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,7 +69,8 @@ FORKS = os.path.join(os.path.realpath(tempfile.gettempdir()), "forks-")  # the s
 SEMAPHORES = "/dev/shm/sem."  # which processes of one pool share
 NOTHING_SEEN = Seen([], [], [], [])
 SECRET = "only-for-the-eyes-of-the-owner"
-PATIENCE = 60  # seconds until a command that waits for something is ended; none of them is judged by it
+WAITING = {"--watch"}  # until the user ends it
+PATIENCE = 300  # seconds until a command that waits for something is ended; none of them is judged by it
 
 REPORTER = """
 import atexit, json, os, resource, sys
@@ -292,8 +295,11 @@ class Trapped:
         self.trace.write_bytes(b"")
         return traced.prefix(self.trace) if traced.works() else []
 
-    def run(self, program: str, *arguments: str, patience: int = PATIENCE) -> tuple[Observed, str]:
-        """Run a command in the folder; what its processes reported, and what it printed."""
+    def run(self, program: str, *arguments: str) -> tuple[Observed, str]:
+        """Run a command in the folder; what its processes reported, and what it printed.
+
+        One that goes on until the user ends it is ended after it has printed its first results, and looked again.
+        """
         self.log.write_bytes(b"")
         with subprocess.Popen(
             [*self.tracer(), str(SCRIPTS / program), *arguments],
@@ -304,11 +310,16 @@ class Trapped:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         ) as process:
-            try:
-                printed, _ = process.communicate(timeout=patience)
-            except subprocess.TimeoutExpired:
+            assert process.stdout is not None
+            limit = threading.Timer(PATIENCE, end, [process])
+            limit.start()
+            printed = b""
+            if WAITING & set(arguments):
+                printed = process.stdout.readline()
+                time.sleep(1)
                 end(process)
-                printed, _ = process.communicate()
+            printed += process.communicate()[0]
+            limit.cancel()
         seen = traced.seen(traced.parts(self.trace), self.folder)
         text = printed.decode(errors="replace")
         return self.observed(seen, process.returncode, text), text
@@ -421,7 +432,6 @@ VALUES = {
     "ID": "project.second",
     "NAME": "tutorial",
 }
-WAITING = {"--watch"}  # until the user ends it
 
 
 def value_of(argument: Argument) -> str:
@@ -459,9 +469,7 @@ def test_no_command_leaves_the_folder_or_runs_anything_of_it(program: Program, c
     violations = {}
     does_write = False
     for line in lines:
-        if WAITING & set(line):
-            observed, printed = trapped.run(program.name, *line, patience=5)
-        elif times(0, deep=1):
+        if WAITING & set(line) or times(0, deep=1):
             observed, printed = trapped.run(program.name, *line)
         else:
             observed, printed = trapped.run_forked(program.package, program.name, *line)
@@ -617,6 +625,25 @@ if kernel.fork() == 0:
     kernel.execl(b"/bin/sh", b"sh", b"-c", b"exit", None)
 kernel.wait(None)
 """
+
+
+LATE = """
+import os, sys, time
+first = os.getpid()
+if os.fork() == 0:
+    while os.getppid() == first:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    os.mkdir(sys.argv[1] + "/late")
+"""
+
+
+def test_a_command_ends_with_the_last_process_that_it_left(trapped: Trapped) -> None:
+    """What such a process does is seen, and not taken for something that the next command does."""
+    if not traced.works():
+        pytest.skip("strace is not installed, or may not trace here")
+    observed, _ = trapped.run_in_fork("python", "-c", LATE, str(trapped.outside))
+    assert f"wrote {trapped.outside}/late" in set(observed.violations(trapped.folder))
 
 
 def test_the_kernel_sees_what_python_does_not_report(trapped: Trapped) -> None:

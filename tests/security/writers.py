@@ -7,11 +7,13 @@ must reach every call in both packages that writes (`test_every_place_that_write
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,13 +135,26 @@ def with_scenario(bench: Bench) -> None:
     bench.write("a.scenario.json", SCENARIO)
 
 
-def with_pending(bench: Bench) -> None:
+@functools.cache
+def _pending() -> Path:
+    """Return a project with pending changes of three goldens, made once for all benches of a worker."""
+    folder = tempfile.TemporaryDirectory(prefix="pending-", ignore_cleanup_errors=True)
+    _FOLDERS.append(folder)
+    bench = Bench(Path(folder.name))
     with_scenario(bench)
     for name in ("b", "c"):
         bench.write(f"{name}.scenario.json", SCENARIO)
     assert bench.run([*PYTEST, "--workrail-golden=new"]).code == 0
     bench.write("a.json", workflow(step("first"), step("second", "Do another thing, and say which.")))
     assert bench.run(PYTEST).code == 1
+    return bench.project
+
+
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []  # removed when the worker ends
+
+
+def with_pending(bench: Bench) -> None:
+    shutil.copytree(_pending(), bench.project, dirs_exist_ok=True)
 
 
 def with_sessions(bench: Bench) -> None:

@@ -13,7 +13,7 @@ MARK = "¦"
 
 
 def arguments() -> argparse.Namespace:
-    args = parser().parsed(["--isolated"])
+    args = parser().parse_args(["--isolated"])
     assert args is not None
     return args
 

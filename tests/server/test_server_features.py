@@ -129,7 +129,7 @@ def test_a_step_can_be_inserted_whole() -> None:
 
 
 def test_completion_follows_the_release_of_the_engine() -> None:
-    args = parser().parsed(["--isolated", "--engine-version", "3.60"])
+    args = parser().parse_args(["--isolated", "--engine-version", "3.60"])
     assert args is not None
     text = json.dumps({**workflow(), "": ""}, indent=2)
     project = open_project(args, "workflows/a.json")

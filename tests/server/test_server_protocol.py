@@ -232,7 +232,7 @@ def _edited(text: str, chance: random.Random) -> str:
 @pytest.mark.search
 def test_nothing_is_stale_after_many_edits(project: Path, start: Open) -> None:
     """The diagnostics after any number of edits are those of an editor that opens the text for the first time."""
-    edits = times(200, deep=1_000)
+    edits = times(120, deep=1_000)
     editor, fresh = start(project), start(project)
     good = editor.open(WORKFLOW)
     fresh.open(WORKFLOW)

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from session_files import Session, step, workflow, write
 
+from pytest_workrail.agents.agent import Exchange
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.sessions.data_folder import DataFolder
 from pytest_workrail.sessions.replay import pinned_of, program_of, shown_differences
 from pytest_workrail.sessions.script import Outcome, Player, Script, SubmitStep, outcome_of, script_of
 from pytest_workrail.sessions.story import ContextChange, stories
 from workrail_lint import Ok, compile_workflow
 
-GUIDED = {"autonomy": "guided", "riskPolicy": "conservative"}
 STARTED = Outcome("ok", "first", is_complete=False)
 
 
@@ -22,7 +23,7 @@ def played(*actions: SubmitStep, context: dict[str, Any] | None = None) -> list[
     """The outcomes of a script: of its start, then of each action."""
     made = compile_workflow(workflow(step("first"), step("second")))
     assert isinstance(made, Ok), made.error
-    player = Player(made.value.ir, Script("Do it.", context or {}, GUIDED, STARTED, actions))
+    player = Player(made.value.ir, Script("Do it.", context or {}, DEFAULT_PREFERENCES, STARTED, actions))
     return [player.start(), *(outcome for _, outcome in player.play())]
 
 
@@ -52,7 +53,7 @@ def test_a_call_that_fails_is_an_error_with_its_code() -> None:
     ],
 )
 def test_an_outcome_leaves_out_tokens(response: dict[str, Any], is_error: bool, outcome: Outcome) -> None:
-    found = outcome_of(response, is_error)
+    found = outcome_of(Exchange("continue_workflow", {}, response, is_error))
     assert found == outcome
     assert found.answer == {name: value for name, value in response.items() if not name.endswith("Token")}
 

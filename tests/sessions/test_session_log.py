@@ -197,6 +197,35 @@ def test_the_status_is_the_engines_and_gaps_that_no_submission_left_count(
     assert any(line.startswith("  recorded: gap_recorded") for line in story_lines(story)) == is_late
 
 
+def test_attempts_that_are_blocked_alike_are_one_line(tmp_path: Path) -> None:
+    session = Session(PLAIN).submit()
+    for notes in (None, None, None, "1", None, None, "2"):
+        session.submit(notes)
+    write(tmp_path, session.played())
+    (story,) = stories(DataFolder(str(tmp_path)), SAMPLE.session_id)
+    lines = list(story_lines(story))
+    work = "requires notes documenting your work (output.notesMarkdown)."
+    blocked = f'    blocked by MISSING_REQUIRED_NOTES: Step "{{}}" {work}'
+    assert lines[lines.index("#2 first") : lines.index("#8 second [blocked]")] == [
+        "#2 first",
+        "  submitted at #2: blocked",
+        "    notes: none",
+        blocked.format("first"),
+        "#3 first [blocked]",
+        "  submitted at #3 to #4: blocked in the same way, 2 more times",
+        "#5 first [blocked]",
+        "  submitted at #5: accepted",
+        "    notes: 1",
+        "#6 second",
+        "  submitted at #6: blocked",
+        "    notes: none",
+        blocked.format("second"),
+        "#7 second [blocked]",
+        "  submitted at #7: blocked again in the same way",
+    ]
+    assert sum(line.endswith(": blocked") for line in story_lines(story, full=True)) == 5
+
+
 def test_a_session_of_many_branches_is_no_more_work_than_a_long_one(tmp_path: Path) -> None:
     """A comb: from every node of a long path another one branches off."""
     from effort import lines_run  # type: ignore[import-not-found]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from session_files import step, workflow
 from tables import for_each
 
-from pytest_workrail.agents.agent import Action, Checkpoint, Prefer, Rewind, Submit
+from pytest_workrail.agents.agent import Action, Checkpoint, Exchange, Prefer, Rewind, Submit
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.sessions import stats
 from pytest_workrail.sessions.recorded_session import _action
+from pytest_workrail.sessions.recording import scenario_name
 from pytest_workrail.sessions.replay import _reason, described, shown_differences
 from pytest_workrail.sessions.script import Outcome, outcome_of
 from pytest_workrail.sessions.stats import LoopStats, StepStats, WorkflowStats, times
 from pytest_workrail.sessions.story import Advance
+from pytest_workrail.sessions.versions import versions_below
 
 TWO = {"maxIterations": 2}
 
@@ -152,7 +158,7 @@ def test_the_outcome_in_an_answer(
     response: dict[str, Any], is_error: bool, kind: str, pending: str | None, is_complete: bool, codes: Any
 ) -> None:
     tokens = ("continueToken", "checkpointToken", "retryContinueToken", "nextCall", "gateToken", "resumeToken")
-    found = outcome_of({**response, **dict.fromkeys(tokens, "t")}, is_error)
+    found = outcome_of(Exchange("continue_workflow", {}, {**response, **dict.fromkeys(tokens, "t")}, is_error))
     assert found == Outcome(kind, pending, is_complete, codes)
     assert found.answer == response
 
@@ -195,3 +201,34 @@ def test_every_recorded_turn_is_played_when_it_is_asked_whether_a_run_can_contin
     turn: dict[str, Any], action: Action | None
 ) -> None:
     assert _action(turn) == action
+
+
+def test_versions_are_those_that_the_project_of_the_first_path_includes(tmp_path: Path) -> None:
+    for project, excluded in (("one", "b.json"), ("two", "a.json")):
+        folder = tmp_path / project
+        folder.mkdir()
+        (folder / "workrail-lint.toml").write_text(f'exclude = ["{excluded}"]\n', encoding="utf-8")
+        for name in ("a", "b"):
+            text = json.dumps(workflow(step("first"), id=f"{project}.{name}"))
+            (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    for paths, names in (
+        ([one], ["one.a"]),
+        ([two], ["two.b"]),
+        ([one, str(tmp_path / "two" / "a.json")], ["one.a", "two.a"]),
+        ([str(tmp_path / "two" / "a.json"), two], ["two.a", "two.b"]),
+    ):
+        assert sorted(versions_below(paths).value) == names
+
+
+@for_each(
+    "workflow_id, session_id, number, name",
+    [
+        ("demo.plain", "sess_abcdefghijklm", 1, "demo-plain-abcdefghij"),
+        ("..a b..", "sess_a-b.c", 2, "a-b-a-bc-2"),
+        ("X.a.X", "other", 10, "X-a-X-other-10"),
+    ],
+)
+def test_a_scenario_is_called_after_what_ran(workflow_id: str, session_id: str, number: int, name: str) -> None:
+    story = SimpleNamespace(workflow_id=workflow_id, session_id=session_id, number=number)
+    assert scenario_name(story) == name  # type: ignore[arg-type]

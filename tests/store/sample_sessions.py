@@ -10,7 +10,6 @@ from pytest_workrail.engine.model.events import (
     ArtifactPayload,
     AutonomyChange,
     ContextSetData,
-    EffectivePreferences,
     GitSha1,
     NodeCreated,
     NodeOutputData,
@@ -40,7 +39,7 @@ from pytest_workrail.engine.model.snapshot import (
 )
 from pytest_workrail.engine.model.step_keys import CompletedKeys, StepInstance, collated
 from pytest_workrail.engine.model.trace import DecisionTraceData, TraceEntry
-from pytest_workrail.engine.model.words import Autonomy
+from pytest_workrail.engine.model.words import Autonomy, Preferences
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.store import plan
 from pytest_workrail.engine.store.gate import Home
@@ -192,7 +191,7 @@ class Story:
             change_id=change,
             source=source,
             delta=(AutonomyChange(value=autonomy), RiskPolicyChange(value="conservative")),
-            effective=EffectivePreferences(autonomy=autonomy, risk_policy="conservative"),
+            effective=Preferences(autonomy=autonomy, risk_policy="conservative"),
         )
 
     def step(self, source: NodeId, attempt: AttemptId, ref: SnapshotRef, depth: int) -> Step:

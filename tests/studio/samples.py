@@ -67,16 +67,3 @@ def write_project(folder: Path, *documents: dict[str, Any]) -> None:
     for document in documents or (branching(), hostile()):
         name = document["id"].partition(".")[2]
         (folder / "workflows" / f"{name}.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
-
-
-def go(view: Any, address: str) -> None:
-    """Go to an address, and wait until the page has heard of it."""
-    view.evaluate(
-        """address => new Promise(done => {
-          const before = location.hash;
-          location.hash = address;
-          if (location.hash === before) done();
-          else addEventListener("hashchange", () => done(), {once: true});
-        })""",
-        address,
-    )

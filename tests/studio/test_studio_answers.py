@@ -5,31 +5,20 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import HOSTILE, branching, go, ordinary, write_project
+from browsers import axe_violations, go
+from effort import times
+from samples import HOSTILE, branching, ordinary, write_project
 
 from workrail_lint.cli import main
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
-_QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 IDENT = "demo.branching"
 SECRET = "sk-abcdefghijklmnopqrstuvwxyz012345"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=BROWSER, args=[*_QUIET, "--disable-component-update"])
-        yield running
-        running.close()
 
 
 def _git(*arguments: str) -> None:
@@ -221,18 +210,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 
 
 @pytest.fixture
-def opened(browser: Any, built: tuple[Path, dict[str, Any]]) -> Iterator[Any]:
-    """The front page in a fresh window. The test fails if the console says anything."""
-    context = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True)
-    view = context.new_page()
-    view.set_default_timeout(15_000)
-    said: list[str] = []
-    view.on("console", lambda message: said.append(message.text))
-    view.on("pageerror", lambda error: said.append(str(error)))
-    view.goto(built[0].as_uri())
-    yield view
-    context.close()
-    assert said == []
+def opened(page: Any, built: tuple[Path, dict[str, Any]]) -> Iterator[Any]:
+    """The front page. The test fails if the console says anything."""
+    page.goto(built[0].as_uri())
+    yield page
+    assert page.problems == []
 
 
 def _has(view: Any, place: str, words: str) -> None:
@@ -309,7 +291,6 @@ def test_a_question_is_answered_in_two_actions(opened: Any, question: str) -> No
     assert len(actions) <= 2
     for act in actions:
         act(opened)
-        opened.wait_for_timeout(60)
     _has(opened, place, words)
 
 
@@ -612,42 +593,40 @@ VIEWS = (
 
 @pytest.mark.search
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark"), (0, "light")]
+    ("width", "scheme", "first", "each"),
+    # Every day each view is looked at in both schemes and in both widths, and some on paper, which has no width.
+    [
+        *((1400, "light", 0, 2), (390, "dark", 0, 2), (1400, "dark", 1, 2), (390, "light", 1, 2)),
+        (0, "light", 1, 4),
+    ],
 )
-def test_axe_finds_nothing(browser: Any, built: Any, width: int, scheme: str) -> None:
-    """A width of 0 is paper."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    size = {"width": width or 800, "height": 900}
-    context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
-    view = context.new_page()
-    view.goto(built[0].as_uri())
+def test_axe_finds_nothing(page: Any, built: Any, width: int, scheme: str, first: int, each: int) -> None:
+    page.set_viewport_size({"width": width or 800, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(built[0].as_uri())
     if not width:
-        view.emulate_media(media="print")
-        view.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
     wrong = {}
-    for address in VIEWS:
-        go(view, address)
-        found = axe.run(view).response["violations"]
-        if found:
-            wrong[address] = [(item["id"], [node["html"][:160] for node in item["nodes"][:3]]) for item in found]
+    for address in VIEWS[times(first, deep=0) :: times(each, deep=1)]:
+        go(page, address)
+        if violations := axe_violations(page):
+            wrong[address] = violations
         if width and "layer" in address:
-            assert view.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
     assert wrong == {}
-    context.close()
 
 
-def test_a_phone_has_the_list_and_the_picture(browser: Any, built: Any) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    view = context.new_page()
-    view.goto(f"{built[0].as_uri()}#{IDENT}?layer=coverage")
-    view.click(".steps-list .card[data-step=large-way]")
-    _has(view, ".work.open", "A step")
-    assert not view.is_visible(".steps-list")
-    view.click("text=The picture")
-    view.wait_for_selector(".steps-list")
-    view.goto(f"{built[0].as_uri()}#~goldens")
-    view.click(".cause >> nth=1")
-    view.wait_for_selector(".cause-body h2:visible")
-    view.click("text=All edits")
-    view.wait_for_selector(".cause:visible")
-    context.close()
+def test_a_phone_has_the_list_and_the_picture(page: Any, built: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{built[0].as_uri()}#{IDENT}?layer=coverage")
+    page.click(".steps-list .card[data-step=large-way]")
+    _has(page, ".work.open", "A step")
+    assert not page.is_visible(".steps-list")
+    page.click("text=The picture")
+    page.wait_for_selector(".steps-list")
+    page.goto(f"{built[0].as_uri()}#~goldens")
+    page.click(".cause >> nth=1")
+    page.wait_for_selector(".cause-body h2:visible")
+    page.click("text=All edits")
+    page.wait_for_selector(".cause:visible")

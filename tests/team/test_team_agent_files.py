@@ -10,7 +10,7 @@ import pytest
 from team_probe import lint_paths, lint_text, write_files
 
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.team.documents import TeamKind, claimed_kind
+from workrail_lint.systems.team.documents import TeamKind, claims
 from workrail_lint.systems.team.roles import ROLES
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.vocabulary import AgentName
@@ -225,8 +225,7 @@ OTHER = b"---\nname: Poet\n---\n\nWrite a poem.\n"
     ],
 )
 def test_which_files_are_ours(path: str, data: bytes, named: bool, claimed: bool) -> None:
-    kind = claimed_kind(path, data, named=named, disk=False)
-    assert (kind is TeamKind.AGENT_FILE) is claimed
+    assert (claims(path, data, named) == TeamKind.AGENT_FILE.value) is claimed
 
 
 def test_whatever_is_beside_a_contract_is_ours(tmp_path: Path) -> None:

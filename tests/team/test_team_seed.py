@@ -113,6 +113,14 @@ def test_a_session_by_the_minimum_is_valid(tmp_path: Path) -> None:
     assert {f.code for f in warnings} == {"TC304", "TC413"}  # fields of the plan, topics of the report
 
 
+def test_an_id_that_is_written_otherwise_is_not_called_missing(tmp_path: Path) -> None:
+    criterion = {"id": "AC-1", "description": "The sixth call is refused.", "verify": "npm test"}
+    files = session(**{"acceptance.json": {"acceptance_criteria": [criterion]}})
+    write_files(tmp_path, files | {f"{FOLDER}/spec.md": SPEC.replace("AC-001", "AC-1")})
+    findings = [finding for finding in lint_paths(tmp_path) if "AC-1" in finding.message]
+    assert [(finding.code, finding.severity) for finding in findings] == [("TC402", Severity.WARNING)]
+
+
 def test_the_lenient_profile_takes_good_practice_for_advice(tmp_path: Path) -> None:
     write_files(tmp_path, session())
     assert {f.severity for f in lint_paths(tmp_path, options={"team-profile": "lenient"})} == {Severity.INFO}

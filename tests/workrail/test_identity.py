@@ -97,10 +97,6 @@ def test_a_taken_suggestion_gets_a_suffix_that_depends_on_source_and_id_only() -
     assert identity.suggest("my-flow", "project", {"project.my_flow"}) == first
 
 
-def test_a_namespace_can_be_configured() -> None:
-    assert identity.suggest("my-flow", "git", namespace="team") == "team.my_flow"
-
-
 @given(LEGACY, st.sampled_from(OTHERS), st.booleans())
 def test_suggestions_are_valid_ids(ident: str, kind: str, clash: bool) -> None:
     plain = identity.suggest(ident, kind)
@@ -113,23 +109,22 @@ def test_suggestions_are_valid_ids(ident: str, kind: str, clash: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "variant", "stem"),
+    ("path", "variant"),
     [
-        ("workflows/a.json", Variant.STANDARD, "a"),
-        ("workflows/a.lean.json", Variant.LEAN, "a"),
-        ("workflows/a.v2.json", Variant.V2, "a"),
-        ("workflows/a.agentic.json", Variant.AGENTIC, "a"),
-        ("workflows/a.agentic.v2.json", Variant.V2, "a"),
-        ("workflows/a.lean.v2.json", Variant.LEAN, "a"),
-        ("workflows/wr.discovery.json", Variant.STANDARD, "wr.discovery"),
-        ("lean.json", Variant.STANDARD, "lean"),
-        ("v2.flow.json", Variant.STANDARD, "v2.flow"),
-        ("a.workflow", Variant.STANDARD, "a.workflow"),
+        ("workflows/a.json", Variant.STANDARD),
+        ("workflows/a.lean.json", Variant.LEAN),
+        ("workflows/a.v2.json", Variant.V2),
+        ("workflows/a.agentic.json", Variant.AGENTIC),
+        ("workflows/a.agentic.v2.json", Variant.V2),
+        ("workflows/a.lean.v2.json", Variant.LEAN),
+        ("workflows/wr.discovery.json", Variant.STANDARD),
+        ("lean.json", Variant.STANDARD),
+        ("v2.flow.json", Variant.STANDARD),
+        ("a.workflow", Variant.STANDARD),
     ],
 )
-def test_variants_and_stems(path: str, variant: Variant, stem: str) -> None:
+def test_variants(path: str, variant: Variant) -> None:
     assert identity.variant_of(path) is variant
-    assert identity.plain_stem(path) == stem
 
 
 @pytest.mark.parametrize(

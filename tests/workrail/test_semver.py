@@ -287,6 +287,13 @@ def test_a_lockfile_never_asks_for_less(name: str) -> None:
     assert judged(base(), new, pinned=True).required >= judged(base(), new).required
 
 
+@for_each("name", ["a new contract", "a contract less"])
+def test_the_steps_say_whether_a_contract_came_or_went(name: str) -> None:
+    """A lockfile has the digest of a pack, which says nothing about a pack that is on one side only."""
+    judgement = judged(base(), edited(EDITS[name][0]), pinned=True)
+    assert "contract-narrowed" not in {reason.kind for reason in judgement.reasons}
+
+
 def test_another_id_is_major_where_both_are_known() -> None:
     old, new = compiled(base()), compiled(base())
     old.workflow["workflowId"], new.workflow["workflowId"] = "test.ship", "test.ship_it"

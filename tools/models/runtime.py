@@ -14,13 +14,14 @@ import textwrap
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
+from inspect import get_annotations
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel, Discriminator, Tag
 from typing_extensions import TypeAliasType
 
 from workrail_lint.documents.models import ByMember, ByPresence, ByType, Switch
-from workrail_lint.documents.nodes import Node
+from workrail_lint.documents.nodes import Node, attribute_of
 
 _SCALARS = {str: "str", float: "float", int: "float", bool: "bool", Any: "Any", type(None): "None"}
 _WIDTH = 120
@@ -110,7 +111,7 @@ class Runtime:
         yield from _import("typing", ("Any", "Literal", "TypeAlias"), text)
         yield ""
         own = ("Node",) if self._base == "Node" else ()
-        yield from _import("workrail_lint.documents.nodes", ("NO_MEMBERS", *sorted((*_READERS, *own))), text)
+        yield from _import("workrail_lint.documents.nodes", ("NO_MEMBERS", *sorted((*_READERS, *own)), "members"), text)
         if self._base != "Node":
             yield f"from workrail_lint.documents.nodes import Node as {self._base}"
         if self._plan.bases:
@@ -135,7 +136,9 @@ class Runtime:
         definition = _Class(model.__name__, _wrapped(model.__doc__ or ""), [], {}, {}, [])
         for field, info in model.model_fields.items():
             member, attribute = info.alias or field, field
-            assert not hasattr(Node, attribute), f"every node has {attribute!r}: add an underscore and an alias"
+            assert attribute not in {*dir(Node), *get_annotations(Node)}, (
+                f"every node has {attribute!r}: add an underscore and an alias"
+            )
             tags = self._tags.get((model.__name__, member), ())
             if len(tags) == 1:
                 (tag,) = tags
@@ -265,7 +268,12 @@ def _union_reader(switch: Switch, choices: Mapping[str, _Type]) -> str | None:
 
 def _tables(item: _Class) -> Iterator[str]:
     if item.leaves:
-        yield f"{item.name}.leaves = {item.leaves!r}"
+        words = [
+            name if attribute == attribute_of(name) else f"{name}={attribute}"
+            for name, attribute in item.leaves.items()
+        ]
+        lines = textwrap.wrap(" ".join(words), _WIDTH - 10)
+        yield f"{item.name}.leaves = members({' '.join(repr(f'{line} ') for line in lines[:-1])} {lines[-1]!r})"
     if item.parts:
         parts = {member: f"({attribute!r}, {reader})" for member, (attribute, reader) in item.parts.items()}
         yield f"{item.name}.parts = {_mapping(parts)}"

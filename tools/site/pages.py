@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ from tools.precision import labels
 from tools.rule_pages import PAGES
 from workrail_lint.base.wording import counted
 from workrail_lint.report.rule_docs import AnyRule, families, family_order, page, rules, undocumented
+from workrail_lint.rules.base import Rule
+from workrail_lint.testing import example_findings
 
 ROOT = Path(__file__).parents[2]
 # Pages that are beside `docs/`, because that is where people look for them in a repository.
@@ -25,6 +28,9 @@ _BESIDE = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "S
 _LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?P<target>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
 # What the docs tests read (```console exit=1) means nothing to a renderer.
 _FENCE = re.compile(r"^(?P<fence> *```\w+)[ \t][^\n`]*$", re.M)
+# Examples with other options are about settings, and say the same.
+_OPTIONS = {"target", "engine_parity", "routines", "bindings", "good_path"}
+_MOST_MESSAGES = 6
 PROGRAMS = {"workrail-lint": workrail_lint.cli, "workrail-test": pytest_workrail.cli}
 
 
@@ -83,7 +89,9 @@ def _rule_pages() -> dict[str, str]:
     counts: dict[str, Counter[str]] = {}
     for label in labels():
         counts.setdefault(label.rule, Counter())[label.label] += 1
-    pages = {f"rules/{rule.code}.md": f"{page(rule)}\n{_precision(counts.get(rule.code))}\n" for rule in documented}
+    pages = {
+        f"rules/{rule.code}.md": f"{_with_messages(rule)}\n{_precision(counts.get(rule.code))}\n" for rule in documented
+    }
     for family in sorted({rule.family for rule in documented}, key=family_order):
         members = [rule for rule in documented if rule.family == family]
         rows = "\n".join(
@@ -93,6 +101,31 @@ def _rule_pages() -> dict[str, str]:
         head = f"# {family}: {families()[family]}\n\n{counted(len(members), 'rule')}; [all families](README.md).\n\n"
         pages[f"rules/{family}.md"] = f"{head}| code | name | severity | finds |\n| --- | --- | --- | --- |\n{rows}\n"
     return pages
+
+
+def _with_messages(rule: Rule) -> str:
+    """Return the page of a rule with what it says of its examples: readers look for a message that they got."""
+    messages = _messages(rule)
+    if not messages:
+        return page(rule)
+    listed = "".join(f"- {_code(message)}\n" for message in messages)
+    return page(rule).replace("\n## Why it is bad\n", f"\n## What it says\n\n{listed}\n## Why it is bad\n", 1)
+
+
+def _messages(rule: Rule) -> list[str]:
+    messages: dict[str, None] = {}
+    for example in rule.examples():
+        if example.options.keys() <= _OPTIONS:
+            with tempfile.TemporaryDirectory() as folder:
+                findings = example_findings(type(rule), example, example.bad, Path(folder))
+            messages |= dict.fromkeys(finding.message for finding in findings)
+    return list(messages)[:_MOST_MESSAGES]
+
+
+def _code(text: str) -> str:
+    """Return a text as code, which no renderer changes."""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}"
 
 
 def _cell(rule: AnyRule) -> str:

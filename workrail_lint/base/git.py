@@ -7,11 +7,12 @@ there is no list of dangerous ones that could be incomplete.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ _READING = _LIMITS._replace(seconds=10, output=MAX_FILE_BYTES)
 _MAX_COMMITS = 20_000
 _MAX_REFERENCES = 100_000  # those with a file of their own
 _MAX_REFERENCE_BYTES = 4096
+_DISK_FAILS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 _SETTINGS = {
     "core.attributesFile": os.devnull,
     "core.excludesFile": os.devnull,
@@ -110,14 +112,24 @@ def private_folder(place: Place, revision: str | None = None, ident: str = "") -
 
     `ident` is an object id of the repository, if one is known: its length says how the repository names objects.
     """
-    with tempfile.TemporaryDirectory(prefix="workrail-git-", ignore_cleanup_errors=True) as folder:
-        os.mkdir(os.path.join(folder, "refs"))
-        write_in_place(os.path.join(folder, "HEAD"), _NO_HEAD, folder)
-        _copy(place.shared, "shallow", folder)
-        is_sha256 = len(ident) == 64 if revision is None else _copy_references(place, revision, folder)
-        if is_sha256:
-            write_in_place(os.path.join(folder, "config"), _SHA256_CONFIG, folder)
+    with ExitStack() as stack:
+        try:
+            temporary = tempfile.TemporaryDirectory(prefix="workrail-git-", ignore_cleanup_errors=True)
+            folder = stack.enter_context(temporary)
+            _fill(folder, place, revision, ident)
+        except OSError as problem:
+            # It names no file: those of this folder mean nothing to a reader.
+            raise OSError(problem.errno, f"git needs a temporary folder ({problem.strerror})") from None
         yield folder
+
+
+def _fill(folder: str, place: Place, revision: str | None, ident: str) -> None:
+    os.mkdir(os.path.join(folder, "refs"))
+    write_in_place(os.path.join(folder, "HEAD"), _NO_HEAD, folder)
+    _copy(place.shared, "shallow", folder)
+    is_sha256 = len(ident) == 64 if revision is None else _copy_references(place, revision, folder)
+    if is_sha256:
+        write_in_place(os.path.join(folder, "config"), _SHA256_CONFIG, folder)
 
 
 def _copy_references(place: Place, revision: str, folder: str) -> bool:
@@ -163,12 +175,18 @@ def _reference(root: str, name: str) -> bytes:
 
 
 def _copy(root: str, name: str, folder: str) -> None:
-    """Copy a regular file, if there is one."""
+    """Copy a regular file, if there is one and nothing else has its place."""
     target = os.path.join(folder, name)
-    with suppress(OSError):
+    try:
         data = read_bytes(os.path.join(root, name), _LIMITS.output, follow=False)
+    except OSError:
+        return
+    try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         write_in_place(target, data, folder)
+    except OSError as problem:
+        if problem.errno in _DISK_FAILS:
+            raise
 
 
 def _files_below(root: str, name: str) -> list[str]:

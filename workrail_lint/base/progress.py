@@ -107,7 +107,7 @@ class Progress:
             self._next = now + _EVERY
             self._is_shown = True
             line = progress_line(self._done, self._total, self._noun, now - self._start)
-            self._write(_ERASE + line[: _columns() - 1])
+            self._write(_ERASE + line[: (terminal.columns(sys.stderr) or 80) - 1])
 
     def _write(self, text: str) -> None:
         try:
@@ -138,10 +138,3 @@ def duration(seconds: float) -> str:
     if whole < _HOUR:
         return f"{whole // _MINUTE} min {whole % _MINUTE} s"
     return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
-
-
-def _columns() -> int:
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    except (OSError, ValueError):
-        return 80

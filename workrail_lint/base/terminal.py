@@ -146,6 +146,16 @@ def uses_colour(stream: TextIO | None = None) -> bool:
     return target.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def columns(stream: TextIO) -> int | None:
+    """Return how wide a terminal is; None for a file or a pipe, and where nobody knows."""
+    if not stream.isatty():
+        return None
+    try:
+        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
 

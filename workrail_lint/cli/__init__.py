@@ -10,8 +10,9 @@ from typing import TextIO
 
 from workrail_lint.base.files import written
 from workrail_lint.base.suggest import did_you_mean, nearest
-from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.terminal import columns, err, out, printable
 from workrail_lint.base.version import VERSION
+from workrail_lint.base.wording import folded
 
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
 COMMANDS = {
@@ -43,6 +44,10 @@ _EXTRAS = {"pytest": "pytest", "_pytest": "pytest", "msgspec": "pytest", "execut
 
 class UsageError(Exception):
     """Bad arguments, configuration or files: reported in one line, exit code 2."""
+
+
+class HelpPrinted(Exception):  # noqa: N818 - nothing is wrong
+    """The help of a command was all that was asked for."""
 
 
 class Program:
@@ -116,7 +121,10 @@ def _run(args: list[str], program: Program) -> int:
     if name not in program.commands:
         hint = did_you_mean(nearest(name, program.commands))
         raise UsageError(f"unknown command '{name}'{hint} (run {program.name} --help for a list)")
-    return int(import_module(f"{program.package}.{name}").main(args[1:]))
+    try:
+        return int(import_module(f"{program.package}.{name}").main(args[1:]))
+    except HelpPrinted:
+        return OK
 
 
 def _open_closed_streams() -> None:
@@ -155,7 +163,9 @@ def _interruption(outputs: list[str]) -> str:
 def _help(stream: TextIO, code: int, program: Program) -> int:
     width = max(map(len, program.commands))
     lines = [f"usage: {program.name} COMMAND [ARGUMENT...]", "", program.purpose, ""]
-    lines += [f"  {name.ljust(width)}  {summary}" for name, summary in program.commands.items()]
+    for name, summary in program.commands.items():
+        first, *more = folded(summary, columns(stream), width + 4, width + 4)
+        lines += [f"  {name.ljust(width)}  {first}", *(" " * (width + 4) + part for part in more)]
     lines += ["", f"Run {program.name} COMMAND --help for details."]
     stream.write("\n".join(lines) + "\n")
     return code

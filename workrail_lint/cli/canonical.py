@@ -13,9 +13,7 @@ from workrail_lint.documents.json_reader import read_json
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     name = "<stdin>" if args.file == "-" else printable(args.file)
     data = sys.stdin.buffer.read() if args.file == "-" else read_named(args.file)
     document = read_json(data, parity=True, max_bytes=None)

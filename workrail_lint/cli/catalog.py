@@ -22,9 +22,7 @@ from workrail_lint.systems.workrail.catalog.render import (
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.action == "import":
         return _import(args)
     active = settings(args, configuration(args))

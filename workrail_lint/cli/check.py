@@ -81,9 +81,7 @@ def parser() -> Parser:
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     _validate_args(args)
     # Here and below: what only some options or findings need is imported there, since every check pays for the rest.
     if args.watch:

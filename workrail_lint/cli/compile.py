@@ -33,9 +33,7 @@ from workrail_lint.systems.workrail.settings import Settings
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.mode != HashMode.PINNED.value and args.target != "engine":
         raise UsageError("--mode needs --target engine")
     if args.json and not args.explain:

@@ -46,8 +46,7 @@ class Command(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    return OK if args is None else write(args.shell, PROGRAM)
+    return write(parser().parse_args(arguments).shell, PROGRAM)
 
 
 def parser(program: Program = PROGRAM) -> Parser:

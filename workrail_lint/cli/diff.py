@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from workrail_lint.base.terminal import Style, out, out_json, printable, uses_colour
+from workrail_lint.base.terminal import Style, err, out, out_json, printable, uses_colour
+from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import (
     Workflow,
@@ -46,29 +47,31 @@ class _FileChange(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.git is None and len(args.paths) != 2:
-        raise UsageError("name two workflows, or use --git REV PATH...")
-    config = configuration(args, args.paths[-1])
+        raise UsageError("name two workflows, or use --git REV [PATH...]")
+    paths = args.paths or [os.curdir]
+    config = configuration(args, paths[-1])
     active = settings(args, config)
     as_json = args.format == "json"
     if args.git is None:
-        old, new = args.paths
+        old, new = paths
         return _compare_two(old, read_named(old), new, read_named(new), active, as_json=as_json)
-    revision = Revision(args.git, config.root, args.paths[0])
-    if len(args.paths) > 1 or os.path.isdir(args.paths[0]):
-        return _compare_folders(args.paths, revision, config, active, as_json=as_json)
-    return _compare_with_revision(args.paths[0], revision, active, as_json=as_json)
+    revision = Revision(args.git, config.root, paths[0])
+    if len(paths) > 1 or os.path.isdir(paths[0]):
+        return _compare_folders(paths, revision, config, active, as_json=as_json)
+    return _compare_with_revision(paths[0], revision, active, as_json=as_json)
 
 
 def parser() -> Parser:
     result = Parser("diff", "Show how behaviour changed between two workflows, or since a git revision.")
     result.add_argument(
-        "paths", nargs="+", metavar="PATH", help="two workflows or IRs, OLD and NEW; with --git, files and folders"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="two workflows or IRs, OLD and NEW; with --git, files and folders (default: .)",
     )
-    result.add_argument("--git", metavar="REV", help="compare with this git revision")
+    result.add_argument("--git", "--base", metavar="REV", help="compare with this git revision")
     add_text_or_json(result, "changes")
     add_inputs(result)
     return result
@@ -78,31 +81,10 @@ def parser() -> Parser:
 
 
 def _compare_two(
-    old_path: str,
-    old_data: bytes,
-    new_path: str,
-    new_data: bytes,
-    active: Settings,
-    *,
-    as_json: bool,
-    before: str | None = None,
+    old_path: str, old_data: bytes, new_path: str, new_data: bytes, active: Settings, *, as_json: bool
 ) -> int:
-    old = read_outline(old_path, old_data, active)
-    new = read_outline(new_path, new_data, active)
-    if old is None or new is None:
-        return USAGE
-    changes = compare(old, new)
-    style = Style(uses_colour())
-    if as_json:
-        record: dict[str, Any] = {"version": 1, "changes": [change.as_json() for change in changes]}
-        out_json(record if before is None else {**record, "from": before})
-        return FINDINGS if changes or before else OK
-    if before is not None:
-        out(style(printable(_renamed(before, new_path)), "yellow"))
-    if not changes:
-        out("no change in behaviour")
-    _print(changes, style)
-    return FINDINGS if changes or before else OK
+    changes = _changes(old_path, old_data, new_path, new_data, active)
+    return USAGE if changes is None else _show(changes, None, new_path, as_json=as_json)
 
 
 def _compare_with_revision(path: str, revision: Revision, active: Settings, *, as_json: bool) -> int:
@@ -110,7 +92,22 @@ def _compare_with_revision(path: str, revision: Revision, active: Settings, *, a
     data = read_named(path)
     before = None if revision.holds(path) else former_path(data, revision)
     old = revision.read(before or path)
-    return _compare_two(f"{revision.name}:{before or path}", old, path, data, active, as_json=as_json, before=before)
+    changes = _changes_since(revision, before or path, old, path, data, active)
+    return USAGE if changes is None else _show(changes, before, path, as_json=as_json)
+
+
+def _show(changes: list[Change], before: str | None, path: str, *, as_json: bool) -> int:
+    if as_json:
+        record: dict[str, Any] = {"version": 1, "changes": [change.as_json() for change in changes]}
+        out_json(record if before is None else {**record, "from": before})
+        return FINDINGS if changes or before else OK
+    style = Style(uses_colour())
+    if before is not None:
+        out(style(printable(_renamed(before, path)), "yellow"))
+    if not changes:
+        out("no change in behaviour")
+    _print(changes, style)
+    return FINDINGS if changes or before else OK
 
 
 def former_path(data: bytes, revision: Revision) -> str | None:
@@ -130,7 +127,7 @@ def _compare_folders(paths: list[str], revision: Revision, config: Config, activ
     then = {file.path: file for path in paths for file in files_then(path, revision, config)}
     former = former_paths(then, now)
     changes: list[_FileChange] = []
-    complete = True
+    not_compared = 0
     for path in sorted(then.keys() | now.keys()):
         if path not in now:
             if path not in former.values():
@@ -140,19 +137,17 @@ def _compare_folders(paths: list[str], revision: Revision, config: Config, activ
         if before is None:
             changes.append(_FileChange(path, "added", None, []))
             continue
-        old = read_outline(f"{revision.name}:{before}", then[before].data, active)
-        new = read_outline(path, now[path].data, active)
-        if old is None or new is None:
-            complete = False
-            continue
-        differences = compare(old, new)
-        if differences or before != path:
+        differences = _changes_since(revision, before, then[before].data, path, now[path].data, active)
+        if differences is None:
+            not_compared += 1
+        elif differences or before != path:
             changes.append(_FileChange(path, _status(before, path), before, differences))
     if as_json:
         out_json({"version": 1, "files": [change.as_json() for change in changes]})
     else:
-        _print_files(changes, revision)
-    if not complete:
+        _print_files(changes, revision, complete=not not_compared)
+    if not_compared:
+        err(f"workrail-lint: not compared: {counted(not_compared, 'workflow')} with compile errors")
         return USAGE
     return FINDINGS if changes else OK
 
@@ -196,9 +191,9 @@ def _renamed(before: str, path: str) -> str:
     return f"{path}: {_status(os.path.normpath(before), os.path.normpath(path))} from {before}"
 
 
-def _print_files(changes: list[_FileChange], revision: Revision) -> None:
+def _print_files(changes: list[_FileChange], revision: Revision, *, complete: bool) -> None:
     style = Style(uses_colour())
-    if not changes:
+    if not changes and complete:
         out(f"no change in behaviour since {printable(revision.name)}")
     for change in changes:
         before = "" if change.before in (None, change.path) else f" from {change.before}"
@@ -213,6 +208,20 @@ def workflow_id(data: bytes) -> str | None:
     document = read_json(data, parity=True)
     ident = document.value.get("id") if isinstance(document.value, dict) else None
     return ident if isinstance(ident, str) and ident else None
+
+
+def _changes_since(
+    revision: Revision, before: str, old: bytes, path: str, new: bytes, active: Settings
+) -> list[Change] | None:
+    """Return how a workflow changed. The same bytes changed nothing, even if they do not compile (as in a baseline)."""
+    return [] if old == new else _changes(f"{revision.name}:{before}", old, path, new, active)
+
+
+def _changes(old_path: str, old_data: bytes, new_path: str, new_data: bytes, active: Settings) -> list[Change] | None:
+    """Return the changes of behaviour; None, after the reasons, if one of the two does not compile."""
+    old = read_outline(old_path, old_data, active)
+    new = read_outline(new_path, new_data, active)
+    return None if old is None or new is None else compare(old, new)
 
 
 def read_outline(path: str, data: bytes, active: Settings, *, quiet: bool = False) -> Outline | None:

@@ -25,9 +25,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     config = configuration(args, args.paths[0])
     active = settings(args, config)
     files = workflow_files(args.paths, config)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 from workrail_lint.base.result import Err
-from workrail_lint.base.terminal import out, out_json
+from workrail_lint.base.terminal import columns, out, out_json
+from workrail_lint.base.wording import folded
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser, add_text_or_json
 from workrail_lint.systems.workrail.engines.changes import Changes, summary
@@ -11,9 +14,7 @@ from workrail_lint.systems.workrail.engines.releases import BUILTINS, Target, na
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     if args.action == "list":
         _list(as_json=args.format == "json", everything=args.all)
     elif args.action == "show":
@@ -76,4 +77,5 @@ def _show(asked: Target, *, as_json: bool) -> None:
     out(f"engine {asked.version}, {asked.release.date}")
     out(changes.as_text() if changes is not None else "the oldest release that is known")
     for kind, names in known.items():
-        out(f"{kind} known: {', '.join(names) or 'none'}")
+        first, *more = folded(f"{kind} known: {', '.join(names) or 'none'}", columns(sys.stdout), 0, 2)
+        out("\n  ".join([first, *more]))

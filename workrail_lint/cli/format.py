@@ -15,9 +15,7 @@ from workrail_lint.systems.schemas import schema_walk
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     config = configuration(args, args.paths[0])
     files = workflow_files(args.paths, config)
     if not files:

@@ -39,9 +39,7 @@ _FORMATS = ("mermaid", "dot", "svg", "html", "json")
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     config = configuration(args, args.path)
     workflows, others = _documents(args.path, config)
     if len(workflows) != 1 and len(workflows or others) != 1:

@@ -25,9 +25,7 @@ _MARKED = re.compile(r"\*\*([^*]+)\*\*|`([^`]+)`")
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     topics = _topics()
     if args.example is not None:
         out_bytes(_example(args.example, topics).encode())

@@ -28,9 +28,7 @@ _LINE_FILES = (".gitignore", ".gitattributes")  # any project has these, and a f
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     problem = scaffold.id_problem(args.id)
     if problem:
         raise UsageError(f"--id {printable(args.id)}: {problem}")

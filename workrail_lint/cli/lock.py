@@ -45,9 +45,7 @@ _CREATE = "create it with workrail-lint lock --update"
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     config = configuration(args, args.paths[0])
     active = settings(args, config)
     root = os.path.dirname(os.path.abspath(args.file))

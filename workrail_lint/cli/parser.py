@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from workrail_lint.base.terminal import err
-from workrail_lint.cli import UsageError
+from workrail_lint.base.terminal import columns, err
+from workrail_lint.cli import HelpPrinted, UsageError
 from workrail_lint.systems.workrail.settings import BINDINGS_FILE
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Return help with a fixed width, because looking up the width of the terminal loads extra modules."""
-    return argparse.HelpFormatter(prog, width=100)
+    """Return help that fits the terminal; argparse would load extra modules to find out how wide that is."""
+    return argparse.HelpFormatter(prog, width=min(100, columns(sys.stdout) or 100))
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that raises `UsageError` instead of exiting.
+    """An argparse parser that raises `UsageError` instead of exiting, and `HelpPrinted` after its help.
 
     Before `--`, an argument that begins with a dash is an option or an error; after it, a path.
     """
@@ -56,15 +57,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (run {self.prog} --help for details)")
 
-    def parsed(self, arguments: list[str]) -> argparse.Namespace | None:
-        """Return the arguments, or None if `--help` was given and printed."""
-        try:
-            return self.parse_args(arguments)
-        except SystemExit:
-            return None
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise HelpPrinted
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """The arguments of a command, or of an action of it; both come this way."""
+        """Parse the arguments of a command, or of an action of it; both come this way."""
         args = self._renamed(args)
         if not self.actions:
             self._refuse_dashes(args)

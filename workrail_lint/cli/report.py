@@ -49,6 +49,7 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
         colour=terminal.colour,
         link=terminal.link,
         width=terminal.width,
+        wrap=terminal.wrap,
         least=least_severity(args),
         confidence=Confidence(args.confidence),
         docs_url=next((each.docs_url for each in checked if each.docs_url), ""),

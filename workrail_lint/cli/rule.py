@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import textwrap
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from workrail_lint.base.files import write_atomically
 from workrail_lint.base.processes import open_in_browser
 from workrail_lint.base.result import Ok
 from workrail_lint.base.suggest import did_you_mean, nearest
-from workrail_lint.base.terminal import Style, err, json_text, out, printable, uses_colour
+from workrail_lint.base.terminal import Style, columns, err, json_text, out, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser, add_format
 from workrail_lint.findings import Severity
@@ -32,10 +33,7 @@ _WIDTH = 100
 
 
 def main(arguments: list[str], name: str = "rule") -> int:
-    args = parser(name).parsed(arguments)
-    if args is None:
-        return OK
-
+    args = parser(name).parse_args(arguments)
     rules = _known_rules()
     families = rules.families()
     known = tuple(sorted(rules(), key=lambda rule: (family_order(rule.family), rule.code)))
@@ -195,7 +193,9 @@ def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(printable(text), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return textwrap.wrap(
+        printable(text), min(_WIDTH, columns(sys.stdout) or _WIDTH), initial_indent="  ", subsequent_indent="  "
+    )
 
 
 def _source(data: bytes) -> list[str]:

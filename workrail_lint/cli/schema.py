@@ -16,9 +16,7 @@ _SHARED = {"routine": "workflow"}
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     known = kinds()
     asked = _SHARED.get(args.kind, args.kind)
     if args.kind is None:

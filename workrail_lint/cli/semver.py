@@ -36,9 +36,7 @@ class _Result(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     config = configuration(args, args.paths[0])
     active = settings(args, config)
     files = workflow_files(args.paths, config)

@@ -21,9 +21,7 @@ from workrail_lint.server.projects import Project, is_document
 
 
 def main(arguments: list[str]) -> int:
-    args = parser().parsed(arguments)
-    if args is None:
-        return OK
+    args = parser().parse_args(arguments)
     gc.disable()  # thousands of classes are made, and none of them is garbage
     try:
         from workrail_lint.server.connection import Input, log_in_one_line

@@ -175,11 +175,11 @@ class Editor:
                 return Edit(start, end, text)
             case Rename(pointer, name):
                 node = self.document.node(pointer)
-                if node is None or node.name_start is None or node.name_end is None:
+                if node is None or node.name is None:
                     return None
                 if self.document.node(renamed(operation)) not in (None, node):
                     return None  # of two members with one name only the last would count
-                return Edit(node.name_start, node.name_end, json_text(name))
+                return Edit(*node.name, json_text(name))
             case Replace(pointer, value):
                 node = self.document.node(pointer)
                 return None if node is None else Edit(node.start, node.end, self._written(node, value))
@@ -340,7 +340,7 @@ def _moved(operation: Operation, base: str) -> Operation:
 
 
 def _begin(node: NodeSpan) -> int:
-    return node.start if node.name_start is None else node.name_start
+    return node.extent(on_name=True)[0]
 
 
 def _plain(text: str) -> bool:

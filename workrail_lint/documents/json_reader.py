@@ -37,13 +37,16 @@ class NumberLexeme:
 class NodeSpan:
     """The place of a value and, for a member, of its name (code point offsets)."""
 
-    __slots__ = ("end", "name_end", "name_start", "start")
+    __slots__ = ("end", "name", "start")
 
-    def __init__(self, start: int, end: int, name_start: int | None = None, name_end: int | None = None) -> None:
+    def __init__(self, start: int, end: int, name: tuple[int, int] | None = None) -> None:
         self.start = start
         self.end = end
-        self.name_start = name_start
-        self.name_end = name_end
+        self.name = name
+
+    def extent(self, on_name: bool = False) -> tuple[int, int]:
+        """Return both ends of the value, or of its name if it has one."""
+        return self.name if on_name and self.name is not None else (self.start, self.end)
 
 
 class JsonDocument:
@@ -105,8 +108,8 @@ class JsonDocument:
             for token in pointers.decode(pointer):
                 container = self._containers.get(place[0]) or self._opened(text, place[0])
                 place = container.places.get(token) or container.find(text, token)
-            start, *name = place
-            return NodeSpan(start, container.end(text, start), *name)
+            start, name = place[0], place[1:]
+            return NodeSpan(start, container.end(text, start), (name[0], name[1]) if name else None)
         except (StopIteration, ValueError, IndexError):
             return None
 
@@ -117,11 +120,7 @@ class JsonDocument:
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
         """Return the span of a value, or of its member name."""
         node = self.node(pointer)
-        if node is None:
-            return None
-        if on_name and node.name_start is not None and node.name_end is not None:
-            return self.source.span(node.name_start, node.name_end)
-        return self.source.span(node.start, node.end)
+        return None if node is None else self.source.span(*node.extent(on_name))
 
     def numbers(self) -> list[NumberLexeme]:
         """Return every number as written, in document order."""

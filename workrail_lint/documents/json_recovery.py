@@ -173,7 +173,7 @@ class _Parser:
 
     def deliver(self, value: js.Json, pointer: str, start: int, name: tuple[int, int] | None) -> None:
         """Add a finished value to its container; the last of duplicate members wins."""
-        self.out.nodes[pointer] = NodeSpan(start, self.at, *(name or (None, None)))
+        self.out.nodes[pointer] = NodeSpan(start, self.at, name)
         if not self.frames:
             self.out.value = value
         elif isinstance((container := self.frames[-1].value), dict):

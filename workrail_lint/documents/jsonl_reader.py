@@ -72,9 +72,8 @@ class JsonlDocument:
         node = line.document.node(f"/{rest}") if rest and line.document is not None else None
         if node is None:
             return None if rest else self.source.span(line.start, line.end)
-        if on_name and node.name_start is not None and node.name_end is not None:
-            return self.source.span(line.start + node.name_start, line.start + node.name_end)
-        return self.source.span(line.start + node.start, line.start + node.end)
+        start, end = node.extent(on_name)
+        return self.source.span(line.start + start, line.start + end)
 
 
 def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> JsonlDocument:

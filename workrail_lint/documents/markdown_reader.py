@@ -52,6 +52,7 @@ class MarkdownDocument:
     """A Markdown text, its lines and headings, and what was wrong with it."""
 
     __slots__ = ("headings", "lines", "problems", "readable", "source")
+    value: js.Json = None  # prose has none
 
     def __init__(self, text: str) -> None:
         self.source = SourceText(text)

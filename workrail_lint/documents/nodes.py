@@ -17,7 +17,6 @@ from workrail_lint.documents.pointer import Token, child
 from workrail_lint.documents.schema.engine import Violation
 
 T = TypeVar("T")
-N = TypeVar("N", bound="Node")
 
 NO_MEMBERS: Mapping[str, Any] = MappingProxyType({})
 # Violations after which a value is left out, and those that tell of a wrong type somewhere.
@@ -121,6 +120,21 @@ class Node:
         """Note that something at a place below has a wrong type. Return whether the parent has to know."""
         self.__dict__["is_damaged"] = True
         return True
+
+
+# After its bound: a bound given as text is compiled, and the first use of the compiler costs as much as ten modules.
+N = TypeVar("N", bound=Node)
+
+
+def attribute_of(member: str) -> str:
+    """Return the usual attribute of a member: `run_condition` for `runCondition`."""
+    return member if member.islower() else "".join(f"_{char.lower()}" if char.isupper() else char for char in member)
+
+
+def members(words: str) -> dict[str, str]:
+    """Return members with their attributes, written as words; `as=as_` is one whose attribute is not the usual one."""
+    pairs = (word.partition("=") for word in words.split())
+    return {name: attribute or attribute_of(name) for name, _, attribute in pairs}
 
 
 class Kept(list[T]):

@@ -141,11 +141,7 @@ class YamlDocument:
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
         """Return the span of a value, or of its key."""
         node = self._nodes.get(pointer)
-        if node is None:
-            return None
-        if on_name and node.name_start is not None and node.name_end is not None:
-            return self.source.span(node.name_start, node.name_end)
-        return self.source.span(node.start, node.end)
+        return None if node is None else self.source.span(*node.extent(on_name))
 
 
 def read_yaml(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> YamlDocument:
@@ -441,7 +437,7 @@ class _Builder:
         if frame.key is not None:
             frame.container[frame.key] = value
             if pointer is not None:
-                self._document._nodes[pointer] = NodeSpan(start, end, *frame.key_span)
+                self._document._nodes[pointer] = NodeSpan(start, end, frame.key_span)
         frame.wants_key = True
 
     def _forget(self, pointer: str | None, value: object) -> None:

@@ -5,11 +5,12 @@ A finding names its place by JSON Pointer; its span is computed only when it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from workrail_lint.base.files import Unreadable
+from workrail_lint.base.result import Record
 from workrail_lint.documents.source_text import Edit, Position, Span
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "Safety",
     "Severity",
     "Span",
+    "by_path",
     "safe",
     "unreadable",
     "unsafe",
@@ -126,7 +128,7 @@ class Phase(str, Enum):
     LINT = "lint"
 
 
-class Finding:
+class Finding(Record):
     """One problem: the rule, the severity, the message, the place, and how to fix it."""
 
     __slots__ = (
@@ -185,11 +187,6 @@ class Finding:
     def __repr__(self) -> str:
         return f"Finding({self.code} {self.severity.value} {self.path}#{self.pointer}: {self.message})"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Finding):
-            return NotImplemented
-        return all(getattr(self, slot) == getattr(other, slot) for slot in self.__slots__)
-
     def __hash__(self) -> int:
         return hash((self.code, self.path, self.pointer, self.message))
 
@@ -198,3 +195,11 @@ def unreadable(problem: Unreadable) -> Finding:
     """Return the finding about a file that can't be read; its code comes from the rule of that name."""
     name = "file-not-readable"
     return Finding(name, name, Severity.ERROR, problem.message, phase=Phase.READ, path=problem.path)
+
+
+def by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Return the findings of each file."""
+    files: dict[str, list[Finding]] = {}
+    for finding in findings:
+        files.setdefault(finding.path, []).append(finding)
+    return files

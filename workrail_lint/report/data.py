@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
-
-from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Err
-from workrail_lint.documents.json_reader import JsonDocument, read_json, text_of
-from workrail_lint.documents.source_text import SourceText
-from workrail_lint.findings import Finding
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.json_edit import Editor
-
-
 import os
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err, Record
 from workrail_lint.base.wording import counted, listed
-from workrail_lint.findings import Confidence, Edit, Position, Safety, Severity, Span
+from workrail_lint.documents.json_reader import JsonDocument, read_json, text_of
+from workrail_lint.documents.source_text import SourceText
+from workrail_lint.findings import Confidence, Edit, Finding, Position, Safety, Severity, Span
 from workrail_lint.project.baseline import fingerprint
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_edit import Editor
 
 _START = Position(1, 1, 0, 0)
 _WIDTH = 100
@@ -62,17 +56,30 @@ class Reported:
         return self.finding.span or Span(_START, _START)
 
 
-class Summary(NamedTuple):
+class Summary(Record):
     """Counts for the last line and for programs."""
 
-    files: int
-    errors: int
-    warnings: int
-    infos: int
-    fixable: int  # by safe fixes
-    fixable_unsafe: int
-    baselined: int
-    suppressed: int
+    __slots__ = ("baselined", "errors", "files", "fixable", "fixable_unsafe", "infos", "suppressed", "warnings")
+
+    def __init__(
+        self,
+        files: int,
+        errors: int,
+        warnings: int,
+        infos: int,
+        fixable: int,
+        fixable_unsafe: int,
+        baselined: int,
+        suppressed: int,
+    ) -> None:
+        self.files = files
+        self.errors = errors
+        self.warnings = warnings
+        self.infos = infos
+        self.fixable = fixable  # by safe fixes
+        self.fixable_unsafe = fixable_unsafe
+        self.baselined = baselined
+        self.suppressed = suppressed
 
     @property
     def findings(self) -> int:
@@ -92,7 +99,8 @@ class ReportData:
     `accepted` findings are in the baseline and `suppressed` ones are covered by the configuration: formats that
     can mark them do so, the others omit them. `sources` returns the text of a file for source frames and for
     the positions of edits, None when it can no longer be read. Colours and links are for terminals only; `link`
-    turns a path into an address. `docs_url` is where the project serves these docs.
+    turns a path and a line (0: the whole file) into an address. `wrap` is the width at which sentences are broken,
+    None on no terminal. `docs_url` is where the project serves these docs.
     """
 
     __slots__ = (
@@ -113,6 +121,7 @@ class ReportData:
         "suppressed",
         "version",
         "width",
+        "wrap",
     )
 
     def __init__(
@@ -128,9 +137,10 @@ class ReportData:
         has_baseline: bool = False,
         strict: bool = False,
         colour: bool = False,
-        link: Callable[[str], str] | None = None,
+        link: Callable[[str, int], str] | None = None,
         load: Callable[[RuleInfo], Rule] | None = None,
         width: int = _WIDTH,
+        wrap: int | None = None,
         least: Severity = Severity.INFO,
         confidence: Confidence = Confidence.LOW,
         docs_url: str = "",
@@ -149,6 +159,7 @@ class ReportData:
         self.link = link
         self.load = load  # returns the rule itself, for its examples
         self.width = width
+        self.wrap = wrap
         # Less severe and less certain findings are counted but not shown, except in JSON.
         self.least = least
         self.confidence = confidence

@@ -37,7 +37,7 @@ def finding_object(item: Reported, data: ReportData) -> dict[str, Any]:
         "path": portable(finding.path),
         "pointer": finding.pointer,
         "step": step_of(finding),
-        "range": _range(item.span),
+        "range": range_object(item.span),
         "fix": _fix(item, data),
         "help": data.help(finding),
     }
@@ -71,7 +71,7 @@ def _fix(item: Reported, data: ReportData) -> dict[str, Any] | None:
     fix, spans = item.finding.fix, edit_spans(item, data)
     if fix is None or not spans:
         return None
-    edits = [{"range": _range(span), "text": edit.text} for span, edit in spans]
+    edits = [{"range": range_object(span), "text": edit.text} for span, edit in spans]
     return {"title": fix.title, "safety": fix.safety.value, "edits": edits}
 
 
@@ -83,7 +83,7 @@ def edit_spans(item: Reported, data: ReportData) -> list[tuple[Span, Edit]]:
     return [(source.span(edit.start, edit.end), edit) for edit in item.edits]
 
 
-def _range(span: Span) -> dict[str, Any]:
+def range_object(span: Span) -> dict[str, Any]:
     return {"start": _position(span.start), "end": _position(span.end)}
 
 

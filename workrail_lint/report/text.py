@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
-from workrail_lint.base.terminal import LOG_COMMAND, Style, one_line, printable, shown_path, uses_colour
-from workrail_lint.base.wording import counted, listed
+from workrail_lint.base.result import Record
+from workrail_lint.base.terminal import LOG_COMMAND, Style, columns, one_line, printable, shown_path, uses_colour
+from workrail_lint.base.wording import counted, folded, listed
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Confidence, Finding, Safety, Severity, Span
 from workrail_lint.report.data import Edits, ReportData, Reported, Summary
@@ -16,22 +17,29 @@ _TAB = "    "
 _OPENERS = ("{", "[")
 _MORE_LINES = 2
 _LEAST_WIDTH = 20
+_LEAST_MESSAGE = 40  # in a narrower column, a message begins on the next line
 _MOST_CHANGES, _LONGEST_CHANGE = 8, 160  # a fix that changes more is shown by --diff
 
 
-class Frame(NamedTuple):
+class Frame(Record):
     """The lines, and how many cells their numbers take."""
 
-    lines: list[str]
-    gutter: int
+    __slots__ = ("gutter", "lines")
+
+    def __init__(self, lines: list[str], gutter: int) -> None:
+        self.lines = lines
+        self.gutter = gutter
 
 
-class _Window(NamedTuple):
+class _Window(Record):
     """The part of a line that is shown, and how many cells it takes up to the marked stretch and in it."""
 
-    text: str
-    indent: int
-    marked: int
+    __slots__ = ("indent", "marked", "text")
+
+    def __init__(self, text: str, indent: int, marked: int) -> None:
+        self.text = text
+        self.indent = indent
+        self.marked = marked
 
 
 def frame(source: SourceText, span: Span, width: int, style: Style, colour: str) -> Frame:
@@ -159,10 +167,19 @@ def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) 
     if source is not None and finding.span is not None:
         excerpt = frame(source, finding.span, data.width, style, colour)
     margin = " " * excerpt.gutter
-    lines = [f"{title}: {style(one_line(finding.message), 'bold')}{_doubt(finding)}"]
+    before = cells(f"{finding.severity.value}[{_rule(finding, data, linked=False)}]: ")
+    message, *more = folded(one_line(finding.message), data.wrap, before, len(_TAB), cells)
+    lines = [
+        f"{title}: {style(message, 'bold')}" if message else f"{title}:",
+        *(f"{_TAB}{style(part, 'bold')}" for part in more),
+    ]
+    lines[-1] += _doubt(finding)
     lines += [f"{margin}{style('-->', 'blue')} {_where(item, data)}", *excerpt.lines]
     for label, text in _notes(item, data, explained):
-        lines.append(f"{margin} {style('=', 'blue')} {style(f'{label}:', 'bold')} {one_line(text)}")
+        start = len(margin) + 3
+        head, *more = folded(one_line(text), data.wrap, start + len(label) + 2, start, cells)
+        lines.append(f"{margin} {style('=', 'blue')} {style(f'{label}:', 'bold')} {head}")
+        lines += [f"{' ' * start}{part}" for part in more]
     if data.shows_fixes and source is not None:
         for change in _fix_diff(item.edits, source.text):
             lines.append(f"{margin}   {style(one_line(change), 'green' if change[0] == '+' else 'red')}")
@@ -220,7 +237,7 @@ def _where(item: Reported, data: ReportData) -> str:
     finding = item.finding
     start = finding.span.start if finding.span is not None else None
     text = shown_path(finding.path) + (f":{start.line}:{start.column}" if start is not None else "")
-    text = style_link(text, data.link(finding.path)) if data.link is not None else text
+    text = style_link(text, data.link(finding.path, start.line if start else 0)) if data.link is not None else text
     place = finding.details.get("place") or finding.pointer
     return f"{text} ({one_line(str(place))})" if place else text
 
@@ -283,7 +300,7 @@ def _line(item: Reported, data: ReportData, style: Style) -> str:
     finding, start = item.finding, item.span.start
     where = f"{shown_path(finding.path)}:{start.line}:{start.column}"
     if data.link is not None:
-        where = style_link(where, data.link(finding.path))
+        where = style_link(where, data.link(finding.path, start.line))
     level = style(finding.severity.value, COLOURS[finding.severity], "bold")
     return f"{where}: {level} {_rule(finding, data)}: {one_line(finding.message)}{_doubt(finding)}{_mark(finding)}"
 
@@ -305,14 +322,22 @@ def _group(path: str, items: list[Reported], data: ReportData, style: Style) -> 
     level = max(len(item.finding.severity.value) for item in items)
     rule = max(cells(_rule(item.finding, data, linked=False)) for item in items)
     name = style(shown_path(path), "bold")
-    lines = [f"{name if data.link is None else style_link(name, data.link(path))}:"]
+    lines = [f"{name if data.link is None else style_link(name, data.link(path, 0))}:"]
     for item, start in zip(items, starts, strict=True):
         finding = item.finding
-        place = f"{start.line:>{line}}:{start.column:<{column}}"
+        place = f"{start.line}:{start.column}"
+        margin, gap = " " * (line - len(str(start.line))), " " * (column - len(str(start.column)))
         word = style(finding.severity.value.ljust(level), COLOURS[finding.severity], "bold")
+        place = place if data.link is None else style_link(place, data.link(path, start.line))
         padding = " " * (rule - cells(_rule(finding, data, linked=False)))
         message = f"{one_line(finding.message)}{_doubt(finding)}{_mark(finding)}"
-        lines.append(f"  {place}  {word}  {_rule(finding, data)}{padding}  {message}")
+        before = line + column + level + rule + 9
+        is_narrow = data.wrap is not None and data.wrap < before + _LEAST_MESSAGE
+        indent = len(_TAB) if is_narrow else before
+        head, *more = folded(message, data.wrap, indent, indent, cells)
+        middle = f"\n{_TAB}" if is_narrow else f"{padding}  "
+        lines.append(f"  {margin}{place}{gap}  {word}  {_rule(finding, data)}{middle}{head}")
+        lines += [" " * indent + part for part in more]
     return "".join(f"{each}\n" for each in lines)
 
 
@@ -320,32 +345,31 @@ _WIDTH = 100
 _WIDEST = 160
 
 
-class Terminal(NamedTuple):
+class Terminal(Record):
     """The arguments of `ReportData` that depend on where the output goes."""
 
-    colour: bool
-    link: Callable[[str], str] | None
-    width: int
+    __slots__ = ("colour", "link", "width", "wrap")
+
+    def __init__(self, colour: bool, link: Callable[[str, int], str] | None, width: int, wrap: int | None) -> None:
+        self.colour = colour
+        self.link = link
+        self.width = width
+        self.wrap = wrap
 
 
 def terminal_of(stream: TextIO | None) -> Terminal:
     """Return what the stream can show; None means a file."""
     if stream is None or not stream.isatty():
-        return Terminal(stream is not None and uses_colour(stream), None, _WIDTH)
+        return Terminal(stream is not None and uses_colour(stream), None, _WIDTH, None)
     colour = uses_colour(stream)
-    return Terminal(colour, file_address if colour else None, min(_WIDEST, _columns(stream)))
+    width = min(_WIDEST, columns(stream) or _WIDTH)
+    return Terminal(colour, file_address if colour else None, width, width)
 
 
-def _columns(stream: TextIO) -> int:
-    try:
-        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(stream.fileno()).columns or _WIDTH
-    except (OSError, ValueError):
-        return _WIDTH
-
-
-def file_address(path: str) -> str:
-    """Return the address of a file, without anything that a terminal could interpret as a command."""
+def file_address(path: str, line: int = 0) -> str:
+    """Return the address of a file and a line in it, without anything that a terminal could interpret as a command."""
     from urllib.parse import quote
 
     absolute = os.path.abspath(path).replace(os.sep, "/")
-    return "file://" + quote(os.fsencode(absolute if absolute.startswith("/") else f"/{absolute}"))
+    address = "file://" + quote(os.fsencode(absolute if absolute.startswith("/") else f"/{absolute}"))
+    return f"{address}#{line}" if line else address

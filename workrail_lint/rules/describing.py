@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
+from workrail_lint.base.result import Record
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.documents.schema.messages import Message
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.ruleset import Collector
 from workrail_lint.rules.table import RuleInfo
 
 R = TypeVar("R", bound=Rule)
 ANY = "*"
 
 
-class Description(NamedTuple):
+class Description(Record):
     """The finding of a rule about a violation. Without a message there is none, because another hook reports it."""
 
-    message: str = ""
-    fix: Fix | None = None
-    on_name: bool = False
-    severity: Severity | None = None
-    pointer: str | None = None  # another place than that of the violation
-    suggestion: str | None = None
+    __slots__ = ("fix", "message", "on_name", "pointer", "severity", "suggestion")
+
+    def __init__(
+        self,
+        message: str = "",
+        fix: Fix | None = None,
+        on_name: bool = False,
+        severity: Severity | None = None,
+        pointer: str | None = None,  # another place than that of the violation
+        suggestion: str | None = None,
+    ) -> None:
+        self.message = message
+        self.fix = fix
+        self.on_name = on_name
+        self.severity = severity
+        self.pointer = pointer
+        self.suggestion = suggestion
 
     @classmethod
     def of(cls, message: Message) -> Description:
@@ -54,6 +67,21 @@ class Describers(Generic[R]):
                 if description is not None:
                     return rule, description
         return None
+
+    def report(self, violations: Iterable[Violation], place: Any, collector: Collector) -> None:
+        """Report each violation under the rule that speaks about it, if there is one and it has something to say."""
+        for violation in violations:
+            rule, description = self.describe(violation, place) or (None, REPORTED_ELSEWHERE)
+            if rule is not None and description.message:
+                pointer = violation.pointer if description.pointer is None else description.pointer
+                collector.add(
+                    rule,
+                    pointer,
+                    description.message,
+                    fix=description.fix,
+                    on_name=description.on_name,
+                    severity=description.severity,
+                )
 
 
 def _keys(violation: Violation) -> Iterator[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base.processes import Child, Ending, Limits, python
 from workrail_lint.findings import Finding
-from workrail_lint.report.json import step_of
+from workrail_lint.report.json import range_object, step_of
 from workrail_lint.server.document import OpenDocument
 from workrail_lint.studio.inputs import Inputs
 from workrail_lint.studio.page import page
@@ -39,12 +39,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "pointer": finding.pointer,
         "step": step_of(finding),
-        "range": None
-        if finding.span is None
-        else {
-            "start": {"line": finding.span.start.line, "column": finding.span.start.column},
-            "end": {"line": finding.span.end.line, "column": finding.span.end.column},
-        },
+        "range": None if finding.span is None else range_object(finding.span),
         "fix": None if fix is None else {"title": fix.title, "safety": fix.safety.value},
     }
 

@@ -197,11 +197,7 @@ class OpenDocument:
         """Return the offsets of a value, or of its name."""
         pointer = tokens if isinstance(tokens, str) else encode(tokens)
         node = None if self.tree is None else self.tree.node(pointer)
-        if node is None:
-            return None
-        if on_name and node.name_start is not None and node.name_end is not None:
-            return node.name_start, node.name_end
-        return node.start, node.end
+        return None if node is None else node.extent(on_name)
 
     def part_of(self, pointer: str, start: int, end: int) -> tuple[int, int] | None:
         """Return the offsets of a part of a JSON string, which is given by its own code points."""

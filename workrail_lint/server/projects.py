@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, by_path
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Discovery, is_wanted
 from workrail_lint.project.plan import document_suffixes
@@ -16,6 +16,8 @@ from workrail_lint.project.run import FileOutcome, Plan, check_and_keep, combine
 from workrail_lint.server.positions import shifted
 from workrail_lint.systems.base import System
 from workrail_lint.systems.workrail.settings import Settings
+from workrail_lint.systems.workrail.system import WorkRailSystem, entries_of
+from workrail_lint.systems.workrail.workflow_registry import Entry
 
 
 class Claim(NamedTuple):
@@ -31,18 +33,6 @@ class _Together(NamedTuple):
 
     text: str
     findings: list[Finding]
-
-
-# The number of values in the record of a workflow; records of other documents have other shapes.
-_WORKFLOW_RECORD = 6
-
-
-class KnownWorkflow(NamedTuple):
-    """A workflow of the project, and the slots that bindings can fill in it."""
-
-    path: str
-    id: str
-    slots: list[str]
 
 
 class Project:
@@ -126,23 +116,19 @@ class Project:
         combined = combine(outcomes, discovery, self.plan)
         self.plan.complete = False
         self._records = combined.records
-        by_path: dict[str, list[Finding]] = {}
-        for finding in combined.cross_findings:
-            by_path.setdefault(finding.path, []).append(finding)
-        self._together = {path: _Together(_text_of(path), findings) for path, findings in by_path.items()}
+        files = by_path(combined.cross_findings).items()
+        self._together = {path: _Together(_text_of(path), findings) for path, findings in files}
         if self.config.path is None:
             return
         own = os.path.relpath(self.config.path)
         self.configuration_text = _text_of(own)
         self.about_configuration = [finding for finding in combined.outcome.findings if finding.path == own]
 
-    def workflows(self) -> Iterator[KnownWorkflow]:
+    def workflows(self) -> Iterator[Entry]:
         """Yield the workflows of the project, from what each file says about itself to the others."""
-        for records in self._records:
-            for path, record in records.items():
-                if isinstance(record, list) and len(record) == _WORKFLOW_RECORD:
-                    ident, _, _, slots, _, _ = record
-                    yield KnownWorkflow(path, str(ident), slots)
+        for system, records in zip(self.plan.systems, self._records, strict=True):
+            if system.name == WorkRailSystem.name:
+                yield from entries_of(records)
 
 
 def is_document(config: Config, path: str) -> bool:

@@ -211,56 +211,30 @@ def resolved(name: str) -> Any:
 
 
 class Manifest:
-    """A system as `manifest.json` in its folder declares it: what can be said before one of its files comes along."""
+    """A system as `manifest.json` in its folder declares it: what can be said before one of its files comes along.
 
-    __slots__ = (
-        "compiled_kinds",
-        "config_keys",
-        "detection",
-        "drawn_kinds",
-        "families",
-        "folder",
-        "implementation",
-        "is_default",
-        "name",
-        "pure_alone",
-        "scenario",
-        "signs",
-        "suffixes",
-        "word",
-    )
+    Data, because every command reads it: a module would take longer to import.
+    """
 
-    def __init__(
-        self,
-        folder: str,
-        name: str,
-        implementation: str,
-        families: Mapping[str, str],
-        detection: str | None = None,
-        suffixes: tuple[str, ...] = (".json",),
-        signs: tuple[str, ...] = (),
-        word: str | None = None,
-        is_default: bool = False,
-        config_keys: Mapping[str, Setting] = {},
-        scenario: ScenarioKind | None = None,
-        compiled_kinds: Mapping[str, str] = {},
-        drawn_kinds: Mapping[str, str] = {},
-        pure_alone: bool = False,
-    ) -> None:
+    def __init__(self, folder: str) -> None:
+        data = loads(read_shipped(os.path.join(folder, "manifest.json")))
         self.folder = folder
-        self.name = name
-        self.implementation = implementation  # `module:class`
-        self.families = families
-        self.detection = detection  # the module that knows its files, where deciding needs less than checking
-        self.suffixes = suffixes
-        self.signs = signs  # parts of a path that make it worth asking, even for a file with steps
-        self.word = word  # what a document of the system holds beside its steps, if it may have any
-        self.is_default = is_default  # a named file of no other system is its own
-        self.config_keys = config_keys
-        self.scenario = scenario
-        self.compiled_kinds = compiled_kinds
-        self.drawn_kinds = drawn_kinds
-        self.pure_alone = pure_alone
+        self.name: str = data["name"]
+        self.implementation: str = data["implementation"]  # `module:class`
+        self.families: Mapping[str, str] = data["families"]
+        # The module that knows its files, where deciding needs less than checking.
+        self.detection: str | None = data.get("detection")
+        self.suffixes: tuple[str, ...] = tuple(data.get("suffixes", System.suffixes))
+        # Parts of a path that make it worth asking, even for a file with steps.
+        self.signs: Sequence[str] = data.get("signs", ())
+        # What a document of the system holds beside its steps, if it may have any.
+        self.word: str | None = data.get("word")
+        self.is_default: bool = data.get("is_default", False)  # a named file of no other system is its own
+        self.config_keys = {key: Setting(**setting) for key, setting in data.get("config_keys", {}).items()}
+        self.scenario = ScenarioKind(**data["scenario"]) if "scenario" in data else None
+        self.compiled_kinds: Mapping[str, str] = data.get("compiled_kinds", {})
+        self.drawn_kinds: Mapping[str, str] = data.get("drawn_kinds", {})
+        self.pure_alone: bool = data.get("pure_alone", False)
 
 
 UNSET_VARIABLE = "unsetVariable"
@@ -269,15 +243,6 @@ UNSET_VARIABLE = "unsetVariable"
 def is_set_by_caller(finding: Finding, given: Mapping[str, Collection[str]]) -> bool:
     """Return whether a finding is about a variable that only another file sets (`given`: by path)."""
     return finding.path in given and finding.details.get(UNSET_VARIABLE) in given[finding.path]
-
-
-def read_manifest(folder: str) -> Manifest:
-    """Return the manifest in a folder. Data, because every command reads it: a module would take longer to import."""
-    data = loads(read_shipped(os.path.join(folder, "manifest.json")))
-    data["config_keys"] = {key: Setting(**setting) for key, setting in data.get("config_keys", {}).items()}
-    data["suffixes"] = tuple(data.get("suffixes", (".json",)))
-    data["scenario"] = ScenarioKind(**data["scenario"]) if "scenario" in data else None
-    return Manifest(folder, **data)
 
 
 @cache

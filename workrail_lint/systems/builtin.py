@@ -6,7 +6,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from workrail_lint.systems.base import LazySystem, Manifest, System, read_manifest
+from workrail_lint.systems.base import LazySystem, Manifest, System
 
 if TYPE_CHECKING:
     from workrail_lint.systems.scenario.system import ScenarioSystem  # most checks play none
@@ -19,11 +19,11 @@ _NAMES = ("scenario", "team", "blocks", "workrail")
 def manifests() -> tuple[Manifest, ...]:
     """Return what each system says of itself before it is needed."""
     folder = os.path.dirname(__file__)
-    return tuple(read_manifest(os.path.join(folder, name)) for name in _NAMES)
+    return tuple(Manifest(os.path.join(folder, name)) for name in _NAMES)
 
 
 def builtin_systems() -> list[System]:
-    """Fresh instances, in their order."""
+    """Return fresh instances, in their order."""
     systems: list[System] = [LazySystem(manifest) for manifest in manifests()]
     introduce(systems)
     return systems
@@ -37,7 +37,7 @@ def introduce(systems: list[System]) -> None:
 
 @cache
 def known_systems() -> tuple[System, ...]:
-    """Shared instances, for those who only ask for rules."""
+    """Return shared instances, for those who only ask for rules."""
     return tuple(builtin_systems())
 
 

@@ -28,13 +28,16 @@ from pytest_workrail.engine.model.events import (
     AssessmentRecordedData,
     AttemptDetail,
     AttemptProvenance,
+    CapabilityObservedData,
     ClaimDetail,
     ClaimProvenance,
-    Observation,
+    DivergenceData,
+    NodeOutputData,
     ProbeDetail,
     ProbeProvenance,
     Provenance,
     RecordedDimension,
+    ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, Digest
 from pytest_workrail.engine.model.reasons import (
@@ -53,6 +56,7 @@ from pytest_workrail.engine.model.words import (
     MAX_VALIDATION_ISSUE_BYTES,
     MAX_VALIDATION_LIST_BYTES,
     MAX_VALIDATION_SUGGESTION_BYTES,
+    Capability,
     CapabilityStatus,
     DivergenceReason,
 )
@@ -70,12 +74,17 @@ from workrail_lint.systems.workrail.model.workflow import (
 
 
 class ReportedDivergence(Struct, frozen=True):
-    """A divergence in the form that is recorded; `artifact_index` is its place in the submission."""
+    """A valid divergence. `artifact_index` is its place in the submission."""
 
     artifact_index: int
     reason: DivergenceReason
     summary: str
     related_step_id: str | None
+
+    def data(self, attempt: AttemptId) -> DivergenceData:
+        """Return what an event records."""
+        name = keys.divergence_id(attempt, self.artifact_index)
+        return DivergenceData(name, self.reason, self.summary, self.related_step_id)
 
 
 def divergences(
@@ -288,6 +297,20 @@ def contract_issues(step: ProgramStep, artifact: Mapping[str, Json], pack: Contr
     return observation_issues(step, artifact, pack)
 
 
+class Observation(Struct, frozen=True):
+    """A valid observation of a capability. `artifact_index` is its place in the submission."""
+
+    artifact_index: int
+    capability: Capability
+    status: CapabilityStatus
+    provenance: Provenance
+
+    def data(self, attempt: AttemptId) -> CapabilityObservedData:
+        """Return what an event records."""
+        name = keys.observation_id(attempt, self.artifact_index)
+        return CapabilityObservedData(name, self.capability, self.status, self.provenance)
+
+
 def observations(
     step: ProgramStep, artifacts: Sequence[Json], pack: ContractPack
 ) -> tuple[tuple[Observation, ...], tuple[int, ...]]:
@@ -327,14 +350,17 @@ def probe_steps(program: Program) -> dict[str, list[str]]:
 
 
 def capability_status(
-    program: Program, reached: Collection[str], observed: Iterable[Observation]
+    program: Program, reached: Collection[str], observed: Iterable[Observation | CapabilityObservedData]
 ) -> dict[str, CapabilityStatus]:
     """Return the status of each capability whose probe was reached, as strong observations say.
 
+    Strong is what was tried; a mere claim neither unlocks nor locks anything.
     `reached` are the pending step and the completed ones. `observed` are those on the lineage and then those of the
     submission, oldest first.
     """
-    strong: dict[str, CapabilityStatus] = {item.capability: item.status for item in observed if item.is_strong}
+    strong: dict[str, CapabilityStatus] = {
+        item.capability: item.status for item in observed if item.provenance.enforcement_grade == "strong"
+    }
     return {
         capability: strong.get(capability, "unknown")
         for capability, step_ids in probe_steps(program).items()
@@ -514,9 +540,9 @@ class OutputValidator:
         return pack.issues(artifact)
 
 
-def stored_validation(validation: Validation) -> Validation:
+def stored_validation(validation: Validation) -> ValidationResult:
     """A validation as it is recorded and shown: sorted, without repetition, within its budgets."""
-    return Validation(
+    return ValidationResult(
         validation.valid,
         _stored_texts(validation.issues, MAX_VALIDATION_ISSUE_BYTES),
         _stored_texts(validation.suggestions, MAX_VALIDATION_SUGGESTION_BYTES),
@@ -535,32 +561,9 @@ def _stored_texts(texts: Sequence[str], item_limit: int) -> tuple[str, ...]:
     return tuple(kept)
 
 
-class StoredArtifact(Struct, frozen=True):
-    """An artifact as an output of the node it was submitted from, addressed by its content."""
-
-    output_id: str
-    sha256: str
-    byte_length: int
-    content: Json
-
-    def payload(self) -> ArtifactPayload:
-        """Return what an event records."""
-        return ArtifactPayload(Digest(self.sha256), "application/json", self.byte_length, self.content)
-
-
-def artifact_output_id(attempt_id: str, index: int) -> str:
-    """The output an artifact becomes, by its place in the submission."""
-    return f"out_artifact_{attempt_id}_{index}"
-
-
-def recap_output_id(attempt_id: str) -> str:
-    """The output the notes of an attempt become."""
-    return f"out_recap_{attempt_id}"
-
-
-def stored_artifacts(artifacts: Sequence[Json], attempt_id: str) -> Ok[tuple[StoredArtifact, ...]] | Err[str]:
-    """The artifacts of a submission in the order they are appended; an error names one that has no canonical form."""
-    stored: list[StoredArtifact] = []
+def stored_artifacts(artifacts: Sequence[Json], attempt: AttemptId) -> Ok[list[NodeOutputData]] | Err[str]:
+    """The artifacts of a submission as outputs of its node, in order; an error names one without a canonical form."""
+    stored: list[tuple[str, NodeOutputData]] = []
     for index, artifact in enumerate(artifacts):
         if _is_circular(artifact):
             return Err(f"artifact {index} can't be stored: it contains itself")
@@ -568,8 +571,13 @@ def stored_artifacts(artifacts: Sequence[Json], attempt_id: str) -> Ok[tuple[Sto
             raw = canonical_bytes(artifact)
         except CanonicalError as error:
             return Err(f"artifact {index} can't be stored: {error}")
-        stored.append(StoredArtifact(artifact_output_id(attempt_id, index), digest(raw), len(raw), artifact))
-    return Ok(tuple(sorted(stored, key=lambda output: collation_key(output.sha256))))
+        sha256 = Digest(digest(raw))
+        payload = ArtifactPayload(sha256, "application/json", len(raw), artifact)
+        output = NodeOutputData(
+            output_id=keys.artifact_output_id(attempt, index), output_channel="artifact", payload=payload
+        )
+        stored.append((sha256, output))
+    return Ok([output for _, output in sorted(stored, key=lambda item: collation_key(item[0]))])
 
 
 def _is_circular(root: object) -> bool:

@@ -52,6 +52,7 @@ from pytest_workrail.engine.model.words import (
     EdgeKind,
     NodeKind,
     OutputChannel,
+    Preferences,
     PreferenceSource,
     RiskPolicy,
     WorkflowSourceKind,
@@ -328,24 +329,22 @@ class RiskPolicyChange(Value, frozen=True, tag_field="key", tag="riskPolicy"):
     value: RiskPolicy
 
 
-class EffectivePreferences(Value, frozen=True):
-    """Both preferences as they stand."""
-
-    autonomy: Autonomy
-    risk_policy: RiskPolicy
-
-
 class PreferencesChangedData(Value, frozen=True):
     """Preferences changed at a node and below it."""
 
     change_id: NonEmpty
     source: PreferenceSource
     delta: Annotated[tuple[AutonomyChange | RiskPolicyChange, ...], Meta(min_length=1)]
-    effective: EffectivePreferences
+    effective: Preferences
 
     def __post_init__(self) -> None:
         if len({type(change) for change in self.delta}) != len(self.delta):
             raise ValueError("a preference may change once per event")
+
+    @property
+    def preferences(self) -> Preferences:
+        """The preferences from here on. A log that is read leniently holds them in a type that equals no other."""
+        return Preferences(self.effective.autonomy, self.effective.risk_policy)
 
 
 class ProbeDetail(Value, frozen=True):
@@ -397,20 +396,6 @@ class ClaimProvenance(Value, frozen=True, omit_defaults=False, tag_field="kind",
 
 
 Provenance: TypeAlias = ProbeProvenance | AttemptProvenance | ClaimProvenance
-
-
-class Observation(Struct, frozen=True):
-    """A capability observation in the form that is recorded; `artifact_index` is its place in the submission."""
-
-    artifact_index: int
-    capability: Capability
-    status: CapabilityStatus
-    provenance: Provenance
-
-    @property
-    def is_strong(self) -> bool:
-        """True when something was tried; a mere claim neither unlocks nor locks anything."""
-        return self.provenance.enforcement_grade == "strong"
 
 
 class CapabilityObservedData(Value, frozen=True):

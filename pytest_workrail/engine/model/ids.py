@@ -18,7 +18,6 @@ from typing import Annotated, Any, Literal, NewType, TypeAlias, TypeVar, Union, 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
-from pytest_workrail.engine.model.words import MAX_DEDUPE_KEY_LENGTH
 from workrail_lint.base.canonical import hash_ref
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
@@ -68,6 +67,7 @@ def decode_base32(text: str) -> Ok[bytes] | Err[Base32Fault]:
 
 
 ID_BYTES = 16
+MAX_DEDUPE_KEY_LENGTH = 256
 _ATTEMPT_DOMAIN = "wr_attempt_next_v1:"
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from pytest_workrail.engine.model.events import ObservationKey
-from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId, SessionId
-from pytest_workrail.engine.model.words import MAX_DEDUPE_KEY_LENGTH
+from pytest_workrail.engine.model.ids import MAX_DEDUPE_KEY_LENGTH, AttemptId, NodeId, RunId, SessionId
 
 _PLAIN = "abcdefghijklmnopqrstuvwxyz0123456789_:>-"
 

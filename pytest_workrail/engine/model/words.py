@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from msgspec import Struct
+from pytest_workrail.engine.model.base import Value
 
 Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
 RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
@@ -56,7 +56,6 @@ MAX_VALIDATION_SUGGESTION_BYTES = 1024
 MAX_VALIDATION_LIST_BYTES = 4096
 MAX_SHORT_STRING_LENGTH = 80
 MAX_PATH_LENGTH = 512
-MAX_DEDUPE_KEY_LENGTH = 256
 MAX_CONTEXT_KEY_BYTES = 256
 
 # Both from the most careful to the boldest.
@@ -64,8 +63,8 @@ AUTONOMIES: tuple[Autonomy, ...] = get_args(Autonomy)
 RISK_POLICIES: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
 
 
-class Preferences(Struct, frozen=True):
-    """The permissions that a person gives to a run."""
+class Preferences(Value, frozen=True, omit_defaults=False):
+    """The permissions that a person gives to a run. Both are always written."""
 
     autonomy: Autonomy = "guided"
     risk_policy: RiskPolicy = "conservative"

@@ -37,7 +37,6 @@ from pytest_workrail.engine.model.events import (
     NodeOutputAppended,
     NodeOutputData,
     NotesPayload,
-    Observation,
     ObservationRecorded,
     PreferencesChanged,
     RunCompleted,
@@ -49,7 +48,7 @@ from pytest_workrail.engine.model.ids import AttemptId, NodeId, RunId
 from pytest_workrail.engine.model.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.model.step_keys import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, DecisionTraceData, SkippedList
-from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, Preferences
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES, Capability, GapCategory, Preferences
 from pytest_workrail.engine.projections.dag import Run, project_dag
 from pytest_workrail.engine.projections.incremental import (
     ProjectionError,
@@ -119,8 +118,7 @@ def effective_preferences(events: Log, run: Run, node: NodeId) -> Ok[Preferences
     nearest = run.nearest(node, changes, "preferences")
     if nearest is None:
         return Ok(DEFAULT_PREFERENCES)
-    effective = changes[nearest].data.effective
-    return Ok(Preferences(effective.autonomy, effective.risk_policy))
+    return Ok(changes[nearest].data.preferences)
 
 
 class Workspace(Struct, frozen=True):
@@ -191,7 +189,7 @@ def has_recap(events: Log, run_id: RunId) -> bool:
 
 RunStatus: TypeAlias = Literal["in_progress", "blocked", "complete", "complete_with_gaps"]
 
-_STOPPING = frozenset({"user_only_dependency", "contract_violation", "capability_missing"})
+_STOPPING: frozenset[GapCategory] = frozenset({"user_only_dependency", "contract_violation", "capability_missing"})
 
 
 def run_status(events: Log, run: Run, tip_snapshot: ExecutionSnapshot) -> Ok[RunStatus] | Err[ProjectionError]:
@@ -307,18 +305,13 @@ class Lineage:
             place -= 1
         return advances[place - 1] if place else None
 
-    def observations(self) -> list[Observation]:
-        """Return the node's capability observations, oldest first, in the form the engine evaluates."""
-        observations: list[Observation] = []
-        for event in of_kind(self._events, CapabilityObserved):
-            if event.scope.run_id != self._run.run_id:
-                continue
-            data = event.data
-            if self._counts(event.scope.node_id, data.cap_obs_id):
-                named = _ATTEMPT.search(data.cap_obs_id)
-                place = int(named[2] or 0) if named else 0
-                observations.append(Observation(place, data.capability, data.status, data.provenance))
-        return observations
+    def observations(self) -> list[CapabilityObservedData]:
+        """Return the capability observations of the node's past, oldest first."""
+        return [
+            event.data
+            for event in of_kind(self._events, CapabilityObserved)
+            if event.scope.run_id == self._run.run_id and self._counts(event.scope.node_id, event.data.cap_obs_id)
+        ]
 
     def open_gaps(self) -> list[GapRecordedData]:
         """The unresolved gaps of the node's past, in order."""
@@ -417,12 +410,12 @@ def project_outputs(events: Log) -> Ok[Outputs] | Err[ProjectionError]:
         return Err(problem)
     by_node: dict[NodeId, NodeOutputs] = {}
     targets: dict[tuple[NodeId, AttemptId], NodeId] = {}
-    for event in events:
-        if isinstance(event, AdvanceRecorded) and isinstance(event.data.outcome, AdvancedOutcome):
-            targets[event.scope.node_id, event.data.attempt_id] = event.data.outcome.to_node_id
-        elif isinstance(event, NodeOutputAppended):
-            outputs = by_node.setdefault(event.scope.node_id, NodeOutputs())
-            outputs.history.append(Output(event.event_index, event.data))
+    for advance in of_kind(events, AdvanceRecorded):
+        if isinstance(advance.data.outcome, AdvancedOutcome):
+            targets[advance.scope.node_id, advance.data.attempt_id] = advance.data.outcome.to_node_id
+    for appended in of_kind(events, NodeOutputAppended):
+        outputs = by_node.setdefault(appended.scope.node_id, NodeOutputs())
+        outputs.history.append(Output(appended.event_index, appended.data))
     recaps: dict[tuple[NodeId, NodeId], Recap] = {}
     for node_id, outputs in by_node.items():
         problem = _resolve_current(node_id, outputs)

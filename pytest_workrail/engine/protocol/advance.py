@@ -9,24 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from pytest_workrail.engine.core.modes import is_autonomous
-from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import OutputContractPointer
 from pytest_workrail.engine.model.events import AdvanceRecorded
-from pytest_workrail.engine.model.ids import NodeId, child_attempt
+from pytest_workrail.engine.model.ids import child_attempt
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
-from pytest_workrail.engine.model.step_keys import StepInstance
-from pytest_workrail.engine.projections.session_facts import Lineage
 from pytest_workrail.engine.projections.session_facts import workspace as workspace_facts
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
     AdvanceAttempt,
     Questions,
-    asks_questions,
     decide_advance,
-    decides_together,
-    question_patch,
+    earlier_artifacts,
     questions_above,
 )
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, precondition, token_error
@@ -49,7 +44,6 @@ from pytest_workrail.engine.protocol.step_response import ResponseFormat, prefer
 from pytest_workrail.engine.store.plan import AppendPermit
 from pytest_workrail.engine.tokens.formats import AliasSlot
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, TokenIssuer
-from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 INTERACTIVE_ATTEMPTS = 10
@@ -154,12 +148,9 @@ class AdvanceHandler(Struct, frozen=True):
         preferences = preferences_at(position.events, position.run, position.node.node_id)
         if isinstance(preferences, Err):
             return preferences
-        earlier: tuple[Json, ...] = ()
-        if instance.loop_path and decides_together(profile):
-            gathered = self._artifacts_of_iteration(position, instance, profile)
-            if isinstance(gathered, Err):
-                return gathered
-            earlier = gathered.value
+        gathered = earlier_artifacts(self.loader, position, profile)
+        if isinstance(gathered, Err):
+            return gathered
         resubmits = bool(questions.in_chain) and not request.has_output
         return Ok(
             AdvanceAttempt(
@@ -169,32 +160,12 @@ class AdvanceHandler(Struct, frozen=True):
                 merged(stored, request.context),
                 preferences.value,
                 position.node.kind == "blocked_attempt",
-                earlier,
+                gathered.value,
                 tuple(self.dependencies(instance.step_id)),
                 questions,
                 resubmits,
             )
         )
-
-    def _artifacts_of_iteration(
-        self, position: NodePosition, instance: StepInstance, profile: Profile
-    ) -> Ok[tuple[Json, ...]] | Err[ToolError]:
-        """The artifacts of the steps before this one in its loop iteration, oldest first."""
-        inside: list[NodeId] = []
-        asked: set[NodeId] = set()
-        for node_id in position.run.upwards(position.node.node_id):
-            node = position.run.nodes[node_id]
-            opened = open_node(self.loader, position.session, position.run, node)
-            if isinstance(opened, Err):
-                return opened
-            pending = opened.value.snapshot.pending_step
-            if pending is None or pending.loop_path != instance.loop_path:
-                break
-            inside.append(node_id)
-            if asks_questions(profile) and question_patch(opened.value.snapshot) is not None:
-                asked.add(node_id)
-        artifacts = Lineage(position.events, position.run, position.node.node_id).artifacts(inside, asked)
-        return Ok(tuple(artifacts))  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
 
 
 def _reserve_tokens(issuer: TokenIssuer, entry: AttemptEntry, snapshot: ExecutionSnapshot) -> Written:

@@ -42,6 +42,7 @@ from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
     Missing,
+    Observation,
     ReportedDivergence,
     Submission,
     capability_reasons,
@@ -59,9 +60,9 @@ from pytest_workrail.engine.model.events import (
     AdvancedOutcome,
     AdvanceRecorded,
     ArtifactPayload,
+    Log,
     NodeOutputAppended,
     NotesPayload,
-    Observation,
 )
 from pytest_workrail.engine.model.ids import EventId, NodeId
 from pytest_workrail.engine.model.reasons import (
@@ -94,7 +95,7 @@ class AskedQuestion(Struct, frozen=True):
     step_id: str
     variables: tuple[str, ...]
     asked_by: EventId
-    submitted: Submission | None
+    submitted: Submission
 
 
 class Questions:
@@ -130,8 +131,8 @@ class Questions:
     @property
     def submitted(self) -> Submission:
         """The submission of the question that is being answered."""
-        stored = (each.submitted for each in reversed(self.in_chain) if each.submitted is not None)
-        return next(stored, Submission())
+        nothing = Submission()
+        return next((each.submitted for each in reversed(self.in_chain) if each.submitted != nothing), nothing)
 
 
 NO_QUESTIONS = Questions()
@@ -184,25 +185,23 @@ def _asked_at(loader: SessionLoader, position: NodePosition, nodes: Iterable[Nod
         for advance in of_node(position.events, AdvanceRecorded, node.parent):
             outcome = advance.data.outcome
             if isinstance(outcome, AdvancedOutcome) and outcome.to_node_id == node.node_id:
-                submitted = _submitted(position, advance)
+                submitted = submission_of(position.events, advance)
                 variables = tuple(reason.patch or {})
                 yield AskedQuestion(node.node_id, reason.step_id or "", variables, advance.event_id, submitted)
 
 
-def _submitted(position: NodePosition, advance: AdvanceRecorded) -> Submission | None:
-    """The notes and artifacts that the log keeps of an advance; None when it keeps none."""
+def submission_of(events: Log, advance: AdvanceRecorded) -> Submission:
+    """The notes and artifacts that the log keeps of an advance."""
     attempt = advance.data.attempt_id
     notes: str | None = None
-    artifacts: dict[int, Json] = {}
+    artifacts: dict[int, Any] = {}
     opening = keys.artifact_output_id(attempt, 0)[:-1]
-    for event in of_node(position.events, NodeOutputAppended, advance.scope.node_id):
+    for event in of_node(events, NodeOutputAppended, advance.scope.node_id):
         payload, output_id = event.data.payload, event.data.output_id
         if isinstance(payload, NotesPayload) and output_id == keys.recap_output_id(attempt):
             notes = payload.notes_markdown
         elif isinstance(payload, ArtifactPayload) and output_id.startswith(opening):
             artifacts[int(output_id[len(opening) :])] = payload.artifact
-    if notes is None and not artifacts:
-        return None
     return Submission(notes, tuple(artifacts[place] for place in sorted(artifacts)))
 
 
@@ -533,3 +532,26 @@ def decides_together(profile: Profile) -> bool:
             return False
         case "require":
             return True
+
+
+def earlier_artifacts(
+    loader: SessionLoader, position: NodePosition, profile: Profile
+) -> Ok[tuple[Json, ...]] | Err[ToolError]:
+    """The artifacts of the steps before this one in its loop iteration, oldest first, where they count for the loop."""
+    here = position.snapshot.pending_step
+    if here is None or not here.loop_path or not decides_together(profile):
+        return Ok(())
+    inside: list[NodeId] = []
+    asked: set[NodeId] = set()
+    for node_id in position.run.upwards(position.node.node_id):
+        opened = open_node(loader, position.session, position.run, position.run.nodes[node_id])
+        if isinstance(opened, Err):
+            return opened
+        pending = opened.value.snapshot.pending_step
+        if pending is None or pending.loop_path != here.loop_path:
+            break
+        inside.append(node_id)
+        if asks_questions(profile) and question_patch(opened.value.snapshot) is not None:
+            asked.add(node_id)
+    artifacts = Lineage(position.events, position.run, position.node.node_id).artifacts(inside, asked)
+    return Ok(tuple(artifacts))  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects

@@ -102,55 +102,6 @@ class Dependencies:
         return tuple([each for each in self._declared if each.step_id == step_id])
 
 
-class Operator(Struct, frozen=True):
-    """Writes what people and hosts say about a node."""
-
-    writer: SessionWriter
-
-    def prefer(self, place: NodeAddress, preferences: Preferences) -> Written:
-        """A person sets the preferences at a node; they hold from there on down."""
-
-        def plan(builder: EventBuilder, session: Session) -> AppendPlan:
-            # Numbered by what was said at this node before, so that the name stays the same for the same change.
-            number = sum(
-                isinstance(event, PreferencesChanged) and event.scope.node_id == place.node_id
-                for event in session.truth.events
-            )
-            change = preferences_data(preferences, "user", f"prefs_user_{number}")
-            return preferences_plan(builder, place.node_id, change)
-
-        return self._write(place, plan)
-
-    def observe(self, place: NodeAddress, observation: CapabilityObservedData) -> Written:
-        """A host reports on a capability."""
-
-        def plan(builder: EventBuilder, _: Session) -> AppendPlan:
-            key = keys.capability_observed(place.session_id, observation.cap_obs_id)
-            builder.write(CapabilityObserved, key, observation, place.node_id)
-            return builder.plan()
-
-        return self._write(place, plan)
-
-    def diverge(self, place: NodeAddress, divergence: DivergenceData) -> Written:
-        """A host reports that the agent left the path."""
-
-        def plan(builder: EventBuilder, _: Session) -> AppendPlan:
-            key = keys.divergence_recorded(place.session_id, divergence.divergence_id)
-            builder.write(DivergenceRecorded, key, divergence, place.node_id)
-            return builder.plan()
-
-        return self._write(place, plan)
-
-    def _write(self, place: NodeAddress, plan: Callable[[EventBuilder, Session], AppendPlan]) -> Written:
-        def append(permit: AppendPermit, session: Session) -> Written:
-            node = find_node(session, place)
-            if isinstance(node, Err):
-                return node
-            return self.writer.append(permit, plan(self.writer.builder(session, place.run_id), session))
-
-        return self.writer.write(place.session_id, append)
-
-
 T = TypeVar("T")
 Answer = Ok[Reply] | Err[ToolError]
 
@@ -191,14 +142,13 @@ class Engine:
 
         self._response_format = ResponseFormat(self.profile, chosen.style, home.issuer, declared)
         stores = home.stores
-        self._loader = SessionLoader(
+        self.loader = SessionLoader(
             stores.sessions.load,
             stores.snapshots.get,
             Programs(stores.workflows.get, stores.workflows.get_ir, self.profile),
         )
         self._writer = SessionWriter(stores.sessions, stores.snapshots, home.gate, home.mint, home.clock)
-        self._advancing = AdvanceHandler(self._loader, self._writer, self._response_format, self._workspace, declared)
-        self.operator = Operator(self._writer)
+        self._advancing = AdvanceHandler(self.loader, self._writer, self._response_format, self._workspace, declared)
 
     def list_workflows(self, request: object) -> Answer:
         """The workflows that can be started."""
@@ -215,7 +165,7 @@ class Engine:
     def start_workflow(self, request: object) -> Answer:
         """Begin a run."""
         starting = StartHandler(
-            self._loader,
+            self.loader,
             self._writer,
             self.home.stores.workflows,
             self._library,
@@ -236,9 +186,9 @@ class Engine:
             grant = self.home.issuer.resolve_checkpoint(token)
             if isinstance(grant, Err):
                 return Err(from_issuer(grant.error))
-            return CheckpointHandler(self._loader, self._writer, self.home.issuer).run(grant.value)
+            return CheckpointHandler(self.loader, self._writer, self.home.issuer).run(grant.value)
 
-        return self._answer(request, read_checkpoint, lambda asked: checkpoint(asked.token))
+        return self._answer(request, read_checkpoint, lambda asked: checkpoint(asked.checkpoint_token))
 
     def resume_session(self, request: object) -> Answer:
         """Find a session again."""
@@ -328,9 +278,7 @@ class Engine:
         self, place: NodeAddress, workflow_ref: WorkflowRef, request: RehydrateRequest
     ) -> Ok[ExecutionResponse] | Err[ToolError]:
         path = request.workspace_path
-        return rehydrate(
-            self._loader, self._response_format, self._workspace, self.home.mint, place, workflow_ref, path
-        )
+        return rehydrate(self.loader, self._response_format, self._workspace, self.home.mint, place, workflow_ref, path)
 
     def place_of(self, token: str) -> Ok[NodeAddress] | Err[ToolError]:
         """The node a continue or state token speaks of."""
@@ -344,19 +292,19 @@ class Engine:
 
     def session(self, session_id: SessionId) -> Ok[Session] | Err[ToolError]:
         """A session as it is now, if it is healthy."""
-        return _guarded(lambda: load_session(self._loader, session_id))
+        return _guarded(lambda: load_session(self.loader, session_id))
 
     def status(self, session_id: SessionId, run_id: RunId) -> Ok[RunStatus] | Err[ToolError]:
         """How a run stands, in one word."""
 
         def call() -> Ok[RunStatus] | Err[ToolError]:
-            session = load_session(self._loader, session_id)
+            session = load_session(self.loader, session_id)
             if isinstance(session, Err):
                 return session
             run = session.value.runs.get(run_id)
             if run is None or run.preferred_tip is None:
                 return Err(token_error("TOKEN_UNKNOWN_NODE", "The session has no such run."))
-            tip = open_node(self._loader, session.value, run, run.nodes[run.preferred_tip])
+            tip = open_node(self.loader, session.value, run, run.nodes[run.preferred_tip])
             if isinstance(tip, Err):
                 return tip
             status = run_status(session.value.truth.events, run, tip.value.snapshot)
@@ -365,16 +313,49 @@ class Engine:
         return _guarded(call)
 
     def prefer(self, place: NodeAddress, preferences: Preferences) -> Ok[None] | Err[ToolError]:
-        """A person sets the preferences at a node."""
-        return _guarded(lambda: self.operator.prefer(place, preferences))
+        """A person sets the preferences at a node; they hold from there on down."""
+
+        def plan(builder: EventBuilder, session: Session) -> AppendPlan:
+            # Numbered by what was said at this node before, so that the name stays the same for the same change.
+            number = sum(
+                isinstance(event, PreferencesChanged) and event.scope.node_id == place.node_id
+                for event in session.truth.events
+            )
+            change = preferences_data(preferences, "user", f"prefs_user_{number}")
+            return preferences_plan(builder, place.node_id, change)
+
+        return self._write(place, plan)
 
     def observe(self, place: NodeAddress, observation: CapabilityObservedData) -> Ok[None] | Err[ToolError]:
         """A host reports on a capability."""
-        return _guarded(lambda: self.operator.observe(place, observation))
+
+        def plan(builder: EventBuilder, _: Session) -> AppendPlan:
+            key = keys.capability_observed(place.session_id, observation.cap_obs_id)
+            builder.write(CapabilityObserved, key, observation, place.node_id)
+            return builder.plan()
+
+        return self._write(place, plan)
 
     def diverge(self, place: NodeAddress, divergence: DivergenceData) -> Ok[None] | Err[ToolError]:
         """A host reports that the agent left the path."""
-        return _guarded(lambda: self.operator.diverge(place, divergence))
+
+        def plan(builder: EventBuilder, _: Session) -> AppendPlan:
+            key = keys.divergence_recorded(place.session_id, divergence.divergence_id)
+            builder.write(DivergenceRecorded, key, divergence, place.node_id)
+            return builder.plan()
+
+        return self._write(place, plan)
+
+    def _write(self, place: NodeAddress, plan: Callable[[EventBuilder, Session], AppendPlan]) -> Written:
+        """Write what people and hosts say about a node."""
+
+        def append(permit: AppendPermit, session: Session) -> Written:
+            node = find_node(session, place)
+            if isinstance(node, Err):
+                return node
+            return self._writer.append(permit, plan(self._writer.builder(session, place.run_id), session))
+
+        return _guarded(lambda: self._writer.write(place.session_id, append))
 
     def export_session(self, session_id: SessionId, *, salvage: bool = False) -> Ok[dict[str, Json]] | Err[ToolError]:
         """A session as one document; with `salvage`, as much of a damaged one as can be trusted."""

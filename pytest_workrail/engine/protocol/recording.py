@@ -25,17 +25,14 @@ from pytest_workrail.engine.core.prompts import FixContext, fixed_members
 from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.blockers import BlockerReport, GapRecordedData, resolving_gap
 from pytest_workrail.engine.model.events import (
-    CapabilityObservedData,
     ConsequenceAppliedData,
     ConsequenceTrigger,
     ContextSetData,
-    DivergenceData,
     FollowupEffect,
     NodeOutputData,
     NotesPayload,
     RunCompletedData,
     ValidationPerformedData,
-    ValidationResult,
 )
 from pytest_workrail.engine.model.ids import AttemptId, NodeId, SnapshotRef, child_attempt
 from pytest_workrail.engine.model.reasons import Reason, blocker_report
@@ -55,7 +52,6 @@ from pytest_workrail.engine.protocol.advance_outcome import (
     Asked,
     Gated,
     Refused,
-    Reports,
 )
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import GitEnd
@@ -151,7 +147,8 @@ def plan_for(
     if not entry.attempted.is_resubmission:
         observed = Conclusions(
             [recorded.data(entry.attempt) for recorded in outcome.judgement.assessments],
-            *_reported(outcome.reports, entry.attempt),
+            [observed.data(entry.attempt) for observed in outcome.reports.observations],
+            [divergence.data(entry.attempt) for divergence in outcome.reports.divergences],
         )
     if isinstance(outcome, Refused):
         return block_plan(
@@ -194,16 +191,7 @@ def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[Node
     if isinstance(stored, Err):
         advice = "Submit artifacts that are plain JSON; nothing was written."
         return Err(ToolError("VALIDATION_ERROR", stored.error, advice))
-    return Ok(
-        [
-            NodeOutputData(
-                output_id=artifact.output_id,
-                output_channel="artifact",
-                payload=artifact.payload(),
-            )
-            for artifact in stored.value
-        ]
-    )
+    return stored
 
 
 def _recap(entry: AttemptEntry) -> list[NodeOutputData]:
@@ -212,28 +200,6 @@ def _recap(entry: AttemptEntry) -> list[NodeOutputData]:
         return []
     payload = NotesPayload(notes_markdown=notes)
     return [NodeOutputData(output_id=keys.recap_output_id(entry.attempt), output_channel="recap", payload=payload)]
-
-
-def _reported(reports: Reports, attempt: AttemptId) -> tuple[list[CapabilityObservedData], list[DivergenceData]]:
-    capabilities = [
-        CapabilityObservedData(
-            keys.observation_id(attempt, observed.artifact_index),
-            observed.capability,
-            observed.status,
-            observed.provenance,
-        )
-        for observed in reports.observations
-    ]
-    divergences = [
-        DivergenceData(
-            keys.divergence_id(attempt, divergence.artifact_index),
-            divergence.reason,
-            divergence.summary,
-            divergence.related_step_id,
-        )
-        for divergence in reports.divergences
-    ]
-    return capabilities, divergences
 
 
 def _consequences(judgement: Judgement, attempt: AttemptId) -> list[ConsequenceAppliedData]:
@@ -249,12 +215,11 @@ def _consequences(judgement: Judgement, attempt: AttemptId) -> list[ConsequenceA
 
 
 def _validation(attempt: AttemptId, contract_ref: str, validation: Validation) -> ValidationPerformedData:
-    stored = stored_validation(validation)
     return ValidationPerformedData(
         validation_id=keys.validation_id(attempt),
         attempt_id=attempt,
         contract_ref=contract_ref,
-        result=ValidationResult(valid=stored.valid, issues=stored.issues, suggestions=stored.suggestions),
+        result=stored_validation(validation),
     )
 
 

@@ -41,6 +41,7 @@ from pytest_workrail.engine.protocol.sessions import (
     find_node,
     load_session,
     open_node,
+    open_place,
 )
 from pytest_workrail.engine.protocol.step_response import (
     ResponseFormat,
@@ -125,13 +126,7 @@ def rehydrate(
     workspace_path: str | None,
 ) -> Ok[Continued | Blocked] | Err[ToolError]:
     """The node as it stands, with fresh tokens: whoever advances with them starts an attempt of its own."""
-    session = load_session(loader, place.session_id)
-    if isinstance(session, Err):
-        return session
-    located = find_node(session.value, place, workflow_ref)
-    if isinstance(located, Err):
-        return located
-    opened = open_node(loader, session.value, *located.value)
+    opened = open_place(loader, place, workflow_ref)
     if isinstance(opened, Err):
         return opened
     position = opened.value

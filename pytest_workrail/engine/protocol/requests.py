@@ -11,15 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from pytest_workrail.engine.core.outputs import Submission
 from pytest_workrail.engine.model.base import decode_json
 from pytest_workrail.engine.model.words import (
-    DEFAULT_PREFERENCES,
     METRICS_OUTCOMES,
     RESERVED_KEYS,
     SYSTEM_KEYS,
@@ -44,6 +43,8 @@ ToolName: TypeAlias = Literal[
     "checkpoint_workflow",
     "resume_session",
 ]
+
+T = TypeVar("T")
 
 _ENOUGH_ALIKE = 0.6
 _MAX_SUGGESTIONS = 3
@@ -451,38 +452,38 @@ class RehydrateRequest(Struct, frozen=True):
 ContinueRequest: TypeAlias = AdvanceRequest | RehydrateRequest
 
 
-class CheckpointRequest(Struct, frozen=True):
+class CheckpointRequest(Struct, frozen=True, rename="camel"):
     """Mark a node to come back to."""
 
-    token: str
+    checkpoint_token: str
 
 
-class ResumeRequest(Struct, frozen=True):
+class ResumeRequest(Struct, frozen=True, rename="camel"):
     """Find a session again."""
 
     workspace_path: str
-    query: str | None
-    run_id: str | None
-    session_id: str | None
-    git_branch: str | None
-    git_head_sha: str | None
-    same_workspace_only: bool
+    query: str | None = None
+    run_id: str | None = None
+    session_id: str | None = None
+    git_branch: str | None = None
+    git_head_sha: str | None = None
+    same_workspace_only: bool = False
 
 
-class ListRequest(Struct, frozen=True):
+class ListRequest(Struct, frozen=True, rename="camel"):
     """See what can be started. `tags` is None when the caller names none."""
 
     workspace_path: str
-    include_sources: bool
-    tags: tuple[str, ...] | None
+    include_sources: bool = False
+    tags: tuple[str, ...] | None = None
 
 
-class InspectRequest(Struct, frozen=True):
+class InspectRequest(Struct, frozen=True, rename="camel"):
     """Look at one workflow."""
 
     workflow_id: str
     workspace_path: str
-    mode: Literal["metadata", "preview"]
+    mode: Literal["metadata", "preview"] = "preview"
 
 
 def read_start(request: object) -> Ok[StartRequest] | Err[ToolError]:
@@ -505,15 +506,8 @@ def read_start(request: object) -> Ok[StartRequest] | Err[ToolError]:
             given["workspacePath"],
             given["goal"],
             context,
-            None if not chosen else _preferences(chosen),
+            None if not chosen else convert(chosen, Preferences),
         )
-    )
-
-
-def _preferences(chosen: dict[str, Any]) -> Preferences:
-    return Preferences(
-        chosen.get("autonomy", DEFAULT_PREFERENCES.autonomy),
-        chosen.get("riskPolicy", DEFAULT_PREFERENCES.risk_policy),
     )
 
 
@@ -595,45 +589,25 @@ def _system_keys(context: dict[str, Any], member: str) -> list[InputIssue]:
 
 def read_checkpoint(request: object) -> Ok[CheckpointRequest] | Err[ToolError]:
     """A checkpoint call."""
-    shaped = read(CHECKPOINT, request)
-    return shaped if isinstance(shaped, Err) else Ok(CheckpointRequest(shaped.value["checkpointToken"]))
+    return _read_as(CheckpointRequest, CHECKPOINT, request)
 
 
 def read_resume(request: object) -> Ok[ResumeRequest] | Err[ToolError]:
     """A resume call."""
-    shaped = read(RESUME, request)
-    if isinstance(shaped, Err):
-        return shaped
-    given = shaped.value
-    return Ok(
-        ResumeRequest(
-            given["workspacePath"],
-            given.get("query"),
-            given.get("runId"),
-            given.get("sessionId"),
-            given.get("gitBranch"),
-            given.get("gitHeadSha"),
-            given.get("sameWorkspaceOnly", False),
-        )
-    )
+    return _read_as(ResumeRequest, RESUME, request)
 
 
 def read_list(request: object) -> Ok[ListRequest] | Err[ToolError]:
     """A list call."""
-    shaped = read(LIST, request)
-    if isinstance(shaped, Err):
-        return shaped
-    given = shaped.value
-    tags = given.get("tags")
-    return Ok(
-        ListRequest(given["workspacePath"], given.get("includeSources", False), None if tags is None else tuple(tags))
-    )
+    return _read_as(ListRequest, LIST, request)
 
 
 def read_inspect(request: object) -> Ok[InspectRequest] | Err[ToolError]:
     """An inspect call."""
-    shaped = read(INSPECT, request)
-    if isinstance(shaped, Err):
-        return shaped
-    given = shaped.value
-    return Ok(InspectRequest(given["workflowId"], given["workspacePath"], given.get("mode", "preview")))
+    return _read_as(InspectRequest, INSPECT, request)
+
+
+def _read_as(kind: type[T], shape: Shape, request: object) -> Ok[T] | Err[ToolError]:
+    """A call whose members mean what they say; the schema has judged their types."""
+    shaped = read(shape, request)
+    return shaped if isinstance(shaped, Err) else Ok(convert(shaped.value, kind))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from pytest_workrail.engine.core.modes import BeyondRecommendation
 from pytest_workrail.engine.core.prompts import PendingStep
 from pytest_workrail.engine.model.blockers import Blocker
-from pytest_workrail.engine.model.events import AssessmentRecordedData
+from pytest_workrail.engine.model.events import AssessmentRecordedData, ValidationResult
 from pytest_workrail.engine.model.ids import NodeId
 from pytest_workrail.engine.model.trace import NOTHING_SKIPPED, SkippedList
 from pytest_workrail.engine.model.words import CapabilityStatus, GateKind, Preferences
@@ -114,7 +114,7 @@ class Progress(Struct, frozen=True):
             **tokens,
             "isComplete": self.is_complete,
             "pending": None if self.pending is None else pending_json(self.pending),
-            "preferences": {"autonomy": self.preferences.autonomy, "riskPolicy": self.preferences.risk_policy},
+            "preferences": self.preferences.to_wire(),
             "nextIntent": self.next_intent,
             "nextCall": None if token is None else next_call(token),
         }
@@ -159,10 +159,7 @@ def where(progress: Progress, params: dict[str, Json] | None) -> dict[str, Json]
         members["checkpointToken"] = progress.tokens.checkpoint_token
     if progress.pending is not None:
         members["pending"] = pending_json(progress.pending)
-    members["preferences"] = {
-        "autonomy": progress.preferences.autonomy,
-        "riskPolicy": progress.preferences.risk_policy,
-    }
+    members["preferences"] = progress.preferences.to_wire()
     members["nextIntent"] = progress.next_intent
     if params is not None:
         members["nextCall"] = {"tool": "continue_workflow", "params": params}
@@ -248,24 +245,14 @@ def _extras(
 
 
 def _assessment(assessment: AssessmentRecordedData) -> dict[str, Json]:
-    dimensions: list[Json] = []
-    for dimension in assessment.dimensions:
-        members: dict[str, Json] = {"dimensionId": dimension.dimension_id, "level": dimension.level}
-        if dimension.rationale is not None:
-            members["rationale"] = dimension.rationale
-        dimensions.append(members)
+    dimensions = [dimension.to_wire() for dimension in assessment.dimensions]
+    for dimension in dimensions:
+        del dimension["normalization"]
     return {
         "assessmentId": assessment.assessment_id,
-        "dimensions": dimensions,
+        "dimensions": list[Json](dimensions),
         "normalizationNotes": list(assessment.normalization_notes),
     }
-
-
-class ShownValidation(Struct, frozen=True):
-    """The stored result of a check of the submission."""
-
-    issues: tuple[str, ...]
-    suggestions: tuple[str, ...]
 
 
 class Followup(Struct, frozen=True):
@@ -285,7 +272,7 @@ class Blocked(Struct, frozen=True):
     progress: Progress
     blockers: tuple[Blocker, ...]
     retry_token: str | None
-    validation: ShownValidation | None = None
+    validation: ValidationResult | None = None
     followup: Followup | None = None
     patch: dict[str, Json] | None = None
     warnings: tuple[BindingDrift, ...] = ()

@@ -350,6 +350,17 @@ def open_node(loader: SessionLoader, session: Session, run: Run, node: Node) -> 
     return Ok(NodePosition(session, run, node, snapshot.value, program.value))
 
 
+def open_place(
+    loader: SessionLoader, place: NodeAddress, workflow_ref: WorkflowRef | None = None
+) -> Ok[NodePosition] | Err[ToolError]:
+    """The node that a token names, in the session as it is now."""
+    session = load_session(loader, place.session_id)
+    if isinstance(session, Err):
+        return session
+    located = find_node(session.value, place, workflow_ref)
+    return located if isinstance(located, Err) else open_node(loader, session.value, *located.value)
+
+
 def _foreign_name(snapshot: ExecutionSnapshot, program: Program) -> str | None:
     """Return the pending step, or the loop around it, that a workflow does not have. Only a forged state names one."""
     pending = snapshot.pending_step

@@ -29,9 +29,9 @@ from pytest_workrail.engine.model import keys
 from pytest_workrail.engine.model.events import (
     AutonomyChange,
     ContextSetData,
-    EffectivePreferences,
     GitSha1,
     ObservationData,
+    ObservationKey,
     PathText,
     PreferencesChangedData,
     RiskPolicyChange,
@@ -293,24 +293,19 @@ def preferences_data(effective: Preferences, source: PreferenceSource, change_id
         change_id=change_id,
         source=source,
         delta=(AutonomyChange(value=effective.autonomy), RiskPolicyChange(value=effective.risk_policy)),
-        effective=EffectivePreferences(autonomy=effective.autonomy, risk_policy=effective.risk_policy),
+        effective=effective,
     )
 
 
 def _observations(facts: WorkspaceFacts) -> list[ObservationData]:
     """Return the observations about the workspace; a value that does not fit is left out, never cut."""
-    observations: list[ObservationData] = []
+    values: dict[ObservationKey, Sha256 | PathText | ShortString | GitSha1] = {}
     if facts.repo_root_hash is not None:
-        value = Sha256(Digest(facts.repo_root_hash))
-        observations.append(ObservationData(key="repo_root_hash", value=value, confidence="high"))
+        values["repo_root_hash"] = Sha256(Digest(facts.repo_root_hash))
     if facts.repo_root is not None and js.u16_length(facts.repo_root) <= MAX_PATH_LENGTH:
-        observations.append(ObservationData(key="repo_root", value=PathText(value=facts.repo_root), confidence="high"))
+        values["repo_root"] = PathText(facts.repo_root)
     if facts.git_branch is not None and js.u16_length(facts.git_branch) <= MAX_SHORT_STRING_LENGTH:
-        observations.append(
-            ObservationData(key="git_branch", value=ShortString(value=facts.git_branch), confidence="high")
-        )
+        values["git_branch"] = ShortString(facts.git_branch)
     if facts.git_head_sha is not None:
-        observations.append(
-            ObservationData(key="git_head_sha", value=GitSha1(value=facts.git_head_sha), confidence="high")
-        )
-    return observations
+        values["git_head_sha"] = GitSha1(facts.git_head_sha)
+    return [ObservationData(key=key, value=value, confidence="high") for key, value in values.items()]

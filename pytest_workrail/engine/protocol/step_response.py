@@ -29,7 +29,6 @@ from pytest_workrail.engine.protocol.responses import (
     NextIntent,
     Progress,
     Reference,
-    ShownValidation,
     Tokens,
 )
 from pytest_workrail.engine.protocol.sessions import NodePosition
@@ -205,8 +204,8 @@ def blocked_response(
         if isinstance(issued, Err):
             return issued
         retry_token = issued.value
-    result = None if block.validation_ref is None else session_facts.validation(position.events, block.validation_ref)
-    validation = None if result is None else ShownValidation(result.issues, result.suggestions)
+    ref = block.validation_ref
+    validation = None if ref is None else session_facts.validation(position.events, ref)
     return Ok(
         Blocked(
             step_progress,

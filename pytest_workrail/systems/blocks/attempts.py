@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_workrail.scenarios.drivers import TICK_MS
+from pytest_workrail.scenarios.drivers import TICK_MS, file_bytes
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.run_state import Container, Stage, Step
 from pytest_workrail.systems.blocks.setup import Agent, Reply, Repo, completed_output, reply_of
 from pytest_workrail.systems.blocks.workspaces import Changes, Content, Snapshot, Watch, Workspace, changes
-from pytest_workrail.systems.kernel.run import Blocker, json_bytes, text_bytes
+from pytest_workrail.systems.kernel.run import Blocker, text_bytes
 from workrail_lint.base.result import Err
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
@@ -196,7 +196,7 @@ class Attempt:
         elif reply.output is not None and not here.has_output(self.node.id):
             stamp = self.stage.shared.clock.timestamp
             output = completed_output(self.node.id, self.block_type, reply.output, changed, stamp)
-            here.put_output(self.node.id, json_bytes(output))
+            here.put_output(self.node.id, file_bytes(output))
 
     def stop(self) -> None:
         """Kill the process: what it has done so far is there, what it would have done is not."""
@@ -357,7 +357,7 @@ def _synthetic(attempt: Attempt, reason: Synthetic, faults: int = 1, first: Find
         violations=faults,
         exit_code=attempt.reply.exit,
     )
-    attempt.workspace.put_output(node, json_bytes(output))
+    attempt.workspace.put_output(node, file_bytes(output))
     attempt.step.output, attempt.step.synthetic, attempt.step.status = output, reason, NodeStatus.FAILED
     return BlockOutcome(output, NodeStatus.FAILED, reason.value, _blocker(node, reason, output, first))
 

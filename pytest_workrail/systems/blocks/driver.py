@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_workrail.scenarios.drivers import file_bytes
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.attempts import Attempt, BlockOutcome, evaluate_block
 from pytest_workrail.systems.blocks.lanes import run_group
 from pytest_workrail.systems.blocks.run_state import Halt, SharedState, Stage, start_variables
 from pytest_workrail.systems.blocks.setup import Revise
-from pytest_workrail.systems.kernel.run import json_bytes
 from workrail_lint.base.result import Err
 from workrail_lint.systems.blocks.expressions import holds
 from workrail_lint.systems.blocks.model.documents import Node
@@ -211,7 +211,7 @@ def _abort_unstarted(stage: Stage, node: Node) -> Halt:
         shared.blockers.append(blockers.aborted(node.id))
         return ExecutionStatus.ABORTED
     output = synthetic_output(node.id, node.block_type, Synthetic.ABORTED, shared.clock.timestamp)
-    shared.main.put_output(node.id, json_bytes(output))
+    shared.main.put_output(node.id, file_bytes(output))
     _abort(stage, node)
     return ExecutionStatus.ABORTED
 

@@ -33,6 +33,7 @@ from workrail_lint.systems.blocks.documents import WORKFLOW_SUFFIX
 from workrail_lint.systems.blocks.model.build import definition_model
 from workrail_lint.systems.blocks.model.documents import Node, ParallelGroup, StudioWorkflow
 from workrail_lint.systems.blocks.plan import make_plan
+from workrail_lint.systems.blocks.scenario_check import scenario_model
 from workrail_lint.systems.blocks.vocabulary import (
     ABORT,
     CONTINUE,
@@ -77,7 +78,7 @@ def prepare(path: str, folder: str) -> Ok[dict[str, Any]] | Err[str]:
                 others.append(loaded[ident])
                 wanted.append(loaded[ident][1])
     values = [main, *(value for _, value in others)]
-    options = scenario_options({}, os.curdir)
+    options = scenario_options(scenario_model({}).block, os.curdir)
     usable = options if isinstance(options, Err) else given_definitions(values, "definition", options.value)
     if isinstance(usable, Err):
         return Err(usable.error[0].message)

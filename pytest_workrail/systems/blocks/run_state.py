@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from pytest_workrail.scenarios.drivers import Fault, SimulatedClock
 from pytest_workrail.systems.blocks.setup import TELEMETRY_URL, Revise, Setup
 from pytest_workrail.systems.blocks.workspaces import Repository, Workspace
-from pytest_workrail.systems.kernel.run import Answers, EventLog, Replies, RunState, text_bytes
+from pytest_workrail.systems.kernel.run import Answers, Choices, EventLog, Replies, RunState, text_bytes
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.blocks.model.documents import StudioWorkflow
 from workrail_lint.systems.blocks.outputs import MANUAL, PathConflict
@@ -136,12 +136,9 @@ class UserAnswers:
         pauses: Mapping[str, str],
     ) -> None:
         self._gates = Answers(gates)
-        self._conflicts = conflicts
-        self._chosen: set[str] = set()
-        self._manual = manual
-        self._written: set[str] = set()
-        self._pauses = pauses
-        self._paused: set[str] = set()
+        self._conflicts = Choices(conflicts)
+        self._manual = Choices(manual)
+        self._pauses = Choices(pauses)
         self._misfits: list[Fault] = []
 
     def answer(self, node: str) -> str | Revise | None:
@@ -157,27 +154,22 @@ class UserAnswers:
         """Return the winner of each conflict; None if a choice is missing. One abort aborts all."""
         chosen: dict[str, str] = {}
         for clash in path_conflicts:
-            choice, possible = self._conflicts.get(clash.path), (*clash.lanes, MANUAL, ABORT)
-            if choice is None:
-                continue
-            self._chosen.add(clash.path)
+            choice, possible = self._conflicts.take(clash.path), (*clash.lanes, MANUAL, ABORT)
             if choice in possible:
                 chosen[clash.path] = choice
-            else:
+            elif choice is not None:
                 text = f"{clash.path} accepts only {', '.join(possible)}"
                 self._misfits.append(Fault(text, child("/block/conflicts", clash.path)))
         return chosen if len(chosen) == len(path_conflicts) or ABORT in chosen.values() else None
 
     def manual_text(self, path: str) -> str:
-        self._written.add(path)
-        return self._manual[path]
+        text = self._manual.take(path)
+        assert text is not None, "a scenario that chooses it has the content"
+        return text
 
     def pause(self, name: str) -> str | None:
         """Return how the pause before a node or group ends; None if there is no pause."""
-        if name in self._paused or name not in self._pauses:
-            return None
-        self._paused.add(name)
-        return self._pauses[name]
+        return self._pauses.take_once(name)
 
     def problems(self) -> Iterator[Fault]:
         """Yield the answers that did not fit, and everything in the scenario that was not used."""
@@ -185,17 +177,14 @@ class UserAnswers:
         for node, index in self._gates.unused():
             text = f"this answer was not used: {node} did not ask for it"
             yield Fault(text, child(child("/block/gates", node), index))
-        for path in self._conflicts:
-            if path not in self._chosen:
-                text = f"this choice was not used: there was no conflict about {path}"
-                yield Fault(text, child("/block/conflicts", path))
-        for path in self._manual:
-            if path not in self._written:
-                text = f"this content was not used: {MANUAL} was not chosen for {path}"
-                yield Fault(text, child("/block/manual", path))
-        for name in self._pauses:
-            if name not in self._paused:
-                yield Fault(f"this pause was not used: the run did not reach {name}", child("/block/pauses", name))
+        for path in self._conflicts.unused:
+            text = f"this choice was not used: there was no conflict about {path}"
+            yield Fault(text, child("/block/conflicts", path))
+        for path in self._manual.unused:
+            text = f"this content was not used: {MANUAL} was not chosen for {path}"
+            yield Fault(text, child("/block/manual", path))
+        for name in self._pauses.unused:
+            yield Fault(f"this pause was not used: the run did not reach {name}", child("/block/pauses", name))
 
 
 # ---------------------------------------------------------------------------------------------------------------- state

@@ -11,7 +11,7 @@ from pytest_workrail.systems.blocks.workspaces import Changes, is_git_installed
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
-from workrail_lint.systems.blocks.model.documents import StudioWorkflow
+from workrail_lint.systems.blocks.model.documents import Block, StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.scenario_check import (
     Definitions,
@@ -19,6 +19,7 @@ from workrail_lint.systems.blocks.scenario_check import (
     load_definitions,
     related,
     run_options,
+    scenario_model,
     usable,
 )
 from workrail_lint.systems.blocks.vocabulary import (
@@ -162,7 +163,7 @@ def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dic
 # ------------------------------------------------------------------------------------------------------------ scenarios
 
 
-def scenario_options(block: Mapping[str, Any], folder: str) -> Ok[BlockOptions] | Err[list[Finding]]:
+def scenario_options(block: Block, folder: str) -> Ok[BlockOptions] | Err[list[Finding]]:
     """Return how a run is judged: by its scenario, or else by the configuration above the folder."""
     config = find_config(folder)
     if isinstance(config, Err):
@@ -181,16 +182,18 @@ def load_setup(
     `folder` is where its paths start; `given` are definitions that replace those that it names. Agents in Python
     replace replies of the same name.
     """
-    block = value["block"]
-    options = scenario_options(block, folder)
+    scenario, block = scenario_model(value), value["block"]
+    options = scenario_options(scenario.block, folder)
     if isinstance(options, Err):
         return options
     definitions = (
-        given_definitions(given, "given", options.value) if given else load_definitions(block, folder, options.value)
+        given_definitions(given, "given", options.value)
+        if given
+        else load_definitions(scenario.block, folder, options.value)
     )
     if isinstance(definitions, Err):
         return definitions
-    problems = [*errors(content_findings(value, definitions.value)), *_without_git(block)]
+    problems = [*errors(content_findings(scenario, definitions.value)), *_without_git(block)]
     if problems:
         return Err(problems)
     members = {name: read(block[member]) for member, (name, read) in _MEMBERS.items() if member in block}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import tempfile
@@ -126,6 +125,27 @@ class Replies(Generic[T]):
         return [key for key in self._replies if key not in self._used]
 
 
+class Choices(Generic[T]):
+    """Values by name, and which of them were asked for."""
+
+    def __init__(self, values: Mapping[str, T]) -> None:
+        self._values = values
+        self._used: set[str] = set()
+
+    def take(self, name: str) -> T | None:
+        """Return the value of a name; None if there is none."""
+        self._used.add(name)
+        return self._values.get(name)
+
+    def take_once(self, name: str) -> T | None:
+        """Return the value of a name the first time it is asked for, and None afterwards."""
+        return None if name in self._used else self.take(name)
+
+    @property
+    def unused(self) -> list[str]:
+        return [name for name in self._values if name not in self._used]
+
+
 class Answers(Generic[T]):
     """Queues of answers by question, and how many of each were given."""
 
@@ -152,11 +172,6 @@ class Answers(Generic[T]):
 def text_bytes(text: str) -> bytes:
     """Return a string as bytes; JSON can hold half surrogate pairs, which UTF-8 has no bytes for."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def json_bytes(value: Any) -> bytes:
-    """Return a JSON document as it is written to a file; half surrogate pairs are written as escapes."""
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 @contextmanager

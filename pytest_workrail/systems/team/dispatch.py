@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pytest_workrail.systems.kernel.run import Blocker, json_bytes
+from pytest_workrail.scenarios.drivers import file_bytes
+from pytest_workrail.systems.kernel.run import Blocker
 from pytest_workrail.systems.team.run_state import SessionState, Status
 from pytest_workrail.systems.team.session import (
     REPO,
@@ -273,10 +274,10 @@ class _Dispatch:
         session = self.session
         session.memory.exchanges += 1
         given = agent_input(session, self.agent, self.task)
-        self._input = json_bytes(given)
+        self._input = file_bytes(given)
         number = session.memory.exchanges
         findings = session.linter.input(number, self.agent, self.task, self._input)
-        planned = session.linter.plan(number, json_bytes(dispatch_plan(session, self.agent, given)))
+        planned = session.linter.plan(number, file_bytes(dispatch_plan(session, self.agent, given)))
         # What is wrong with the task itself the input has said already.
         session.findings += without_advice(
             [*findings, *(each for each in planned if each.code.startswith(_PLAN_RULES))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.systems.kernel.run import json_bytes
+from pytest_workrail.scenarios.drivers import file_bytes
 from workrail_lint.systems.team.edits import yaml_list, yaml_text
 from workrail_lint.systems.team.roles import ROLES, Reach
 from workrail_lint.systems.team.vocabulary import (
@@ -55,7 +55,7 @@ def spec(goal: str) -> str:
 
 def acceptance() -> bytes:
     criterion = {"id": CRITERION, "description": "The goal is met.", "verify": [CHECK.removeprefix("cmd: ")]}
-    return json_bytes({"acceptance_criteria": [criterion]})
+    return file_bytes({"acceptance_criteria": [criterion]})
 
 
 def status(session: str, state: WorkflowState, now: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.scenarios.drivers import SimulatedClock
-from pytest_workrail.systems.kernel.run import Blocker, blocker, json_bytes, text_bytes
+from pytest_workrail.scenarios.drivers import SimulatedClock, file_bytes
+from pytest_workrail.systems.kernel.run import Blocker, blocker, text_bytes
 from pytest_workrail.systems.team.questions import topic_of
 from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_atomically, write_in_place
 from workrail_lint.base.js import items_of
@@ -323,7 +323,7 @@ class Store:
 
     def save_status(self, status: dict[str, Any]) -> None:
         """Store status.json; another event implies the write."""
-        self.put(STATUS, json_bytes(status))
+        self.put(STATUS, file_bytes(status))
 
     def set_task(self, ident: str, status: TaskStatus) -> None:
         """Change the status of one task and nothing else in the text of the plan."""
@@ -348,7 +348,7 @@ def with_task_status(data: bytes, ident: str, status: TaskStatus) -> bytes | Non
 
 def content_bytes(content: Any) -> bytes:
     """Return the content of a file as a scenario gives it: a string as it is, anything else as JSON."""
-    return text_bytes(content) if type(content) is str else json_bytes(content)
+    return text_bytes(content) if type(content) is str else file_bytes(content)
 
 
 # -------------------------------------------------------------------------------------------------------------- linting

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_workrail.scenarios.drivers import Fault
-from pytest_workrail.systems.kernel.run import Answers, Replies, json_bytes
+from pytest_workrail.scenarios.drivers import Fault, file_bytes
+from pytest_workrail.systems.kernel.run import Answers, Replies
 from pytest_workrail.systems.team import minimal_outputs as minimal
 from pytest_workrail.systems.team.session import (
     REPO,
@@ -138,7 +138,7 @@ class SimulatedAgents:
             return Reaction(files, reply.text.encode("utf-8", "surrogatepass"))
         written = [self._store.repo_path(file.path) for file in files if file.path not in _ledgers(call)]
         output = minimal.output(call.agent, call.task, status, call.mode, list(dict.fromkeys(written)))
-        text = json_bytes(minimal.merged(output, reply.output or {}))
+        text = file_bytes(minimal.merged(output, reply.output or {}))
         if reply.fault is ReplyFault.INVALID:
             text = b"Here is what I did:\n```json\n" + text + b"```\n"
         return Reaction(files, text)
@@ -178,7 +178,7 @@ class SimulatedAgents:
                 yield _text("spec.md", minimal.spec(call.goal))
                 yield File("acceptance.json", minimal.acceptance())
                 if not self._store.exists(STATUS):
-                    yield File(STATUS, json_bytes(minimal.status(self._store.session, call.state, call.now)))
+                    yield File(STATUS, file_bytes(minimal.status(self._store.session, call.state, call.now)))
                 if call.mode is Mode.LEAN and not self._store.exists(TASKS):
                     yield _text(TASKS, minimal.lean_tasks(call.goal))
             case A.ARCHITECT:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, TypeAlias
 
-from pytest_workrail.systems.kernel.run import Blocker, json_bytes
+from pytest_workrail.scenarios.drivers import file_bytes
+from pytest_workrail.systems.kernel.run import Blocker
 from pytest_workrail.systems.team import minimal_outputs as minimal
 from pytest_workrail.systems.team.dispatch import dispatch, leaves_lean
 from pytest_workrail.systems.team.questions import Effect, Question, exhausted, info, notes, security
@@ -84,7 +85,7 @@ def _bootstrap(session: SessionState) -> Step:
         "spec.md": minimal.spec(session.goal).encode(),
         "acceptance.json": minimal.acceptance(),
         TASKS: minimal.lean_tasks(session.goal).encode(),
-        "status.json": json_bytes(status),
+        "status.json": file_bytes(status),
     }
     for file, data in files.items():
         written = session.write_file(file, data)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_workrail.systems.kernel.run import json_bytes
+from pytest_workrail.scenarios.drivers import file_bytes
 from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic, effect, known_issue, topic_of
 from pytest_workrail.systems.team.run_state import SessionState, Status, persistence_failed
 from pytest_workrail.systems.team.session import HISTORY, STATUS, Halt, TeamBlocker, about_decision, blocked
@@ -74,7 +74,7 @@ def commit(session: SessionState, wanted: Commit) -> Ok[None] | Err[Halt]:
     status = copy.deepcopy(store.status() or {})
     wanted.change(status)
     status["last_update"] = session.clock.timestamp
-    data = json_bytes(status)
+    data = file_bytes(status)
     kept = store.read(HISTORY) or b""
     line = b"" if wanted.request is None else json.dumps(wanted.request).encode() + b"\n"
     for _ in range(LIMITS.rewrites + 1):

@@ -13,6 +13,8 @@ from pytest_workrail.engine.core import outcomes, prompts
 from pytest_workrail.engine.model.reasons import FollowupRequired
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.engine.protocol import advance, engine, recording, rehydrate, requests, responses, step_response
+from pytest_workrail.engine.protocol.start import preferences_data
+from pytest_workrail.engine.store.plan import preferences_plan
 from pytest_workrail.engine.tokens import issuer
 from workrail_lint.base.result import Err, Ok
 
@@ -69,7 +71,7 @@ def look_writes() -> list[Patch]:
     sound = engine.Engine._rehydrate
 
     def look(self: Any, place: Any, ref: Any, request: Any) -> Any:
-        self.operator.prefer(place, DEFAULT_PREFERENCES)
+        self.prefer(place, DEFAULT_PREFERENCES)
         return sound(self, place, ref, request)
 
     return [(engine.Engine, "_rehydrate", look)]
@@ -82,7 +84,14 @@ def refusal_writes() -> list[Patch]:
     def run(self: Any, grant: Any, request: Any) -> Any:
         answer = sound(self, grant, request)
         if isinstance(answer, Err):
-            engine.Operator(self.writer).prefer(grant.place, DEFAULT_PREFERENCES)
+            change = preferences_data(DEFAULT_PREFERENCES, "user", "prefs_user_0")
+            place = grant.place
+
+            def append(permit: Any, session: Any) -> Any:
+                builder = self.writer.builder(session, place.run_id)
+                return self.writer.append(permit, preferences_plan(builder, place.node_id, change))
+
+            self.writer.write(place.session_id, append)
         return answer
 
     return [(advance.AdvanceHandler, "run", run)]
@@ -99,9 +108,7 @@ def checkpoint_forgets() -> list[Patch]:
         for entry in entries:
             found = self.session(entry.session_id).value
             for run_id, run in found.runs.items():
-                self.operator.prefer(
-                    issuer.NodeAddress(entry.session_id, run_id, run.preferred_tip), DEFAULT_PREFERENCES
-                )
+                self.prefer(issuer.NodeAddress(entry.session_id, run_id, run.preferred_tip), DEFAULT_PREFERENCES)
         return answer
 
     return [(engine.Engine, "resume_session", resume_session)]

@@ -16,7 +16,7 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.catalog import CatalogPhase, Routine, engine_digests, load_core
+from workrail_lint.systems.workrail.catalog import Routine, engine_digests, load_core
 from workrail_lint.systems.workrail.catalog.catalog import digest_of, template_id_of
 from workrail_lint.systems.workrail.catalog.checks import admit, check_document
 from workrail_lint.systems.workrail.catalog.loading import collect_routines, with_routines
@@ -66,13 +66,13 @@ def test_template_ids(routine_id: str, template_id: str) -> None:
     ],
 )
 def test_placeholders(text: str, names: tuple[str, ...]) -> None:
-    assert Routine(routine("r", {**STEP, "prompt": text}), CatalogPhase.SHIPPED).required_args == names
+    assert Routine({"phase": "shipped", "definition": routine("r", {**STEP, "prompt": text})}).required_args == names
 
 
 def test_arguments_come_from_prompts_and_titles_only() -> None:
     first = {"id": "a", "title": "T {t}", "prompt": "P {p}", "guidance": ["{g}"], "agentRole": "Role {r}"}
     second = {"id": "b", "title": "U", "prompt": "{q} {p}", "runCondition": {"var": "x"}}
-    entry = Routine(routine("r", first, second), CatalogPhase.SHIPPED)
+    entry = Routine({"phase": "shipped", "definition": routine("r", first, second)})
     assert entry.required_args == ("p", "t", "q")
     assert entry.step_ids == ("a", "b")
     assert entry.conditional_step_ids == ("b",)
@@ -82,7 +82,7 @@ def test_arguments_come_from_prompts_and_titles_only() -> None:
 @pytest.mark.parametrize("member", ["id", "title", "prompt"])
 @pytest.mark.parametrize("value", [None, "", 3, ["x"]])
 def test_a_step_without_its_texts_makes_a_routine_uncallable(member: str, value: object) -> None:
-    entry = Routine(routine("r", STEP, {**STEP, member: value}), CatalogPhase.SHIPPED)
+    entry = Routine({"phase": "shipped", "definition": routine("r", STEP, {**STEP, member: value})})
     assert not entry.callable
     assert isinstance(entry.required_args, tuple)
     assert len(entry.step_ids) == 2

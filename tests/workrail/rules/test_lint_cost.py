@@ -43,7 +43,7 @@ def test_a_lint_reads_no_more_than_it_has_to(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(owner, name, counting)
 
     count(prose.TextIndex, "_find", "words searched for")
-    count(prose.Prompts, "_match", "places where a pattern was tried")
+    count(prose.Search, "match", "places where a pattern was tried")
     count(delivered_text.Passage, "__init__", "passages taken apart")
     count(scan, "read_mention", "mentions of variables read")
     count(scan, "read_domain", "statements about values read")

@@ -37,6 +37,13 @@ def offering(asks: str, part: str) -> Document:
     return conditional(asks, {"var": "spices", "contains": part})
 
 
+def guiding(guidance: str) -> Document:
+    document = rating("Rate test_depth and effort of it.")
+    effect = {"kind": "require_followup", "guidance": guidance}
+    document["steps"][0]["assessmentConsequences"] = [{"when": {"anyEqualsLevel": "low"}, "effect": effect}]
+    return document
+
+
 VALUES = [
     pair("Decide on `ripeness`:\n(a) green - hard to cut\n(b) yellow - ready\n"),
     pair("Set `ripeness` to one of the following values:\n- green\n- yellow\n- brown"),
@@ -162,6 +169,18 @@ CONTRACTS = [
         rating("Rate `effort` as poor, fair or excellent."),
         rating("Rate `effort` as low or high. Note `flavor` as poor or fair."),
     ),
+    (
+        "CT015",
+        rating("Rate `effort` as low, fair or high."),
+        rating("Rate `effort` as low or high, or say why it is too early."),
+    ),
+    (
+        "CT015",
+        rating("Rate `effort` (low or high) and `style` (low or high)."),
+        rating("Rate `effort` (low or high). Name the `style` (plain or rich)."),
+    ),
+    ("CT015", rating("Rate `effort` (tiny or high)."), rating("Rate `effort` (low or high).")),
+    ("CT015", guiding("Bring `style` to high."), guiding("Bring `effort` to high, and leave `style` as it is.")),
     (
         "CT015",
         rating("Submit a wr.assessment with test_depth and effort, each rated low, average or high."),
@@ -407,6 +426,42 @@ def test_a_variable_that_was_renamed_where_it_is_set() -> None:
     assert "did you mean 'feeling', which is set earlier and never used?" in by_value[0]
     assert "did you mean 'guestFeeling', which is set earlier and never used?" in by_name[0]
     assert "did you mean" not in renamed("Set `plates` to a list. Set `weather` to sunny or rainy.")[0]
+
+
+def test_a_typo_where_a_prompt_tests_a_variable() -> None:
+    def testing(name: str) -> Document:
+        return passing("Set `plateCount` to a number.", f"Stop if `{name} > 0`.", "{{plateCount}} plates are left.")
+
+    compare("CD023", testing("plateCuont"), testing("plateCount"))
+    compare("CD023", testing("plateCuont"), testing("panCount"))
+
+
+def test_a_variable_that_was_renamed_in_one_of_two_places() -> None:
+    def serving(asks: str) -> Document:
+        prompt = f"{asks} Take more time if `guestMoodToday != merry`."
+        return conditional(prompt, {"var": "guestMoodToday", "equals": "merry"})
+
+    def severities(asks: str) -> list[Severity]:
+        findings = check_text(json.dumps(serving(asks)), "example.json").findings
+        return [finding.severity for finding in findings if finding.code == "CD023"]
+
+    assert severities("Set `guestMood` to merry or sober.") == [Severity.WARNING]
+    assert severities("Look at the guests.") == [Severity.INFO]
+
+
+def test_a_token_where_a_name_belongs() -> None:
+    asks = "Set `guests` to the list of guests."
+
+    def inviting(items: str) -> Document:
+        return workflow(step("list", asks), loop(step("invite"), type="forEach", count=..., items=items))
+
+    for token in ("{{guests}}", "${guests}", "{guests}", "context.guests", "$.guests"):
+        compare("CD010", inviting(token), inviting("guests"))
+        compare("CD010", conditional(asks, {"var": token, "contains": "Eve"}), conditional(asks, {"var": "guests"}))
+
+
+def test_a_blank_prompt() -> None:
+    compare("PR004", workflow(step("cook", " \n")), workflow(step("cook", "Cook.")))
 
 
 def test_a_count_in_words() -> None:

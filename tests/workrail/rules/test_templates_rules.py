@@ -85,6 +85,15 @@ def test_a_broken_document_is_left_to_the_schema(definition: dict[str, Any]) -> 
     assert start_findings(workflow_model(definition)) == []
 
 
+def test_a_first_call_starts_where_no_engine_is_meant() -> None:
+    text = json.dumps(workflow(call(SIMULATION), step("then")))
+    levels = {}
+    for target in ("engine", "ir"):
+        found = check_text(text, "workflows/a.json", target=target).findings
+        (levels[target],) = [finding.severity for finding in found if finding.name == "template-call-first-step"]
+    assert levels == {"engine": Severity.ERROR, "ir": Severity.WARNING}
+
+
 def test_the_inserted_first_step_has_an_id_of_its_own() -> None:
     document = workflow(call(SIMULATION), step("begin"), step("begin-2"))
     found = check_text(json.dumps(document), "workflows/a.json").findings

@@ -21,6 +21,7 @@ from tools.models.blocks.scalars import AnyText, Open, Texts
 from tools.models.blocks.trace import RunTrace
 from tools.models.runtime import Plan, Runtime, formatted
 from workrail_lint.documents.models import ByMember, Listed
+from workrail_lint.systems.blocks.scenario import BlockScenario
 
 PATH = Path(__file__).parents[3] / "workrail_lint" / "systems" / "blocks" / "model" / "documents.py"
 PLAN = Plan(
@@ -35,6 +36,8 @@ PLAN = Plan(
     # Nothing reads the content of files. What a trace has of a fan-in is read like the record of one.
     read_as={"DetailedCodeDeliverables": "CodeDeliverables", "ExtendedFanInResult": "FanInResult"},
     empty=frozenset({"Config"}),
+    # Compared with those of a run; of interest before is only their code.
+    plain=dict.fromkeys(("ExpectedBlocker", "ExpectedFinding"), "Mapping[str, Any]"),
 )
 
 
@@ -67,5 +70,5 @@ class FanInResult(ExtendedFanInResult):
 
 def modules() -> dict[str, str]:
     """Return the path and the text of the module."""
-    roots = (FanInResult, CodeDeliverables, Environment, LocalMount, GithubMount, RunTrace)
+    roots = (FanInResult, CodeDeliverables, Environment, LocalMount, GithubMount, RunTrace, BlockScenario)
     return {str(PATH): formatted(str(PATH), Runtime(StudioWorkflow, PLAN, *roots).module())}

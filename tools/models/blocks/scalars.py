@@ -9,9 +9,9 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
+from workrail_lint.base.timestamps import ISO_TIMESTAMP
 from workrail_lint.documents.models import Listed, Text
 from workrail_lint.systems.blocks.paths import HARMLESS_PATH, SAFE_ID
-from workrail_lint.systems.blocks.timestamps import ISO_TIMESTAMP
 
 
 class Open(BaseModel):

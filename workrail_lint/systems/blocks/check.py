@@ -11,7 +11,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.locate import reader_finding
-from workrail_lint.rules.ruleset import MOST_OF_A_RULE, Collector, Levels, RuleSet
+from workrail_lint.rules.ruleset import MOST_OF_A_RULE, Levels, RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.blocks.documents import TRACE_FILE, BlockKind
 from workrail_lint.systems.blocks.options import BlockOptions
@@ -79,7 +79,7 @@ def _document_findings(document: BlockDocument) -> list[Finding]:
     rules = rules_for(document.kind)
     levels = _levels(document.options)
     rules.collector.begin(levels=levels, phase=Phase.SCHEMA)
-    _describe_violations(document, rules.collector)
+    describers_for(document.kind).report(document.violations, document, rules.collector)
     findings += rules.collector.finish()
     rules.collector.begin(levels=levels)
     for check, report in rules.calls("check_document"):
@@ -101,22 +101,6 @@ def _read_findings(document: BlockDocument) -> list[Finding]:
     if not document.document.readable and not document.document.problems:
         findings += _reading(_UNREADABLE, [document.path], "1:1: the file is not UTF-8 text")
     return findings
-
-
-def _describe_violations(document: BlockDocument, collector: Collector) -> None:
-    """Report each violation of the schema under the one rule that describes it."""
-    for violation in document.violations:
-        described = describers_for(document.kind).describe(violation, document)
-        assert described is not None, f"no rule describes {violation.keyword} at {violation.pointer}"
-        rule, description = described
-        if description.message:
-            collector.add(
-                rule,
-                violation.pointer if description.pointer is None else description.pointer,
-                description.message,
-                fix=description.fix,
-                severity=description.severity,
-            )
 
 
 def check_unit(unit: Unit) -> list[Finding]:

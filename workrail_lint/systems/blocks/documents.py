@@ -6,17 +6,13 @@ has to look the part: `.output` is also what some web frameworks build into.
 
 from __future__ import annotations
 
-import json
-import os
 from enum import Enum
 from functools import cache
-from typing import Any
 
-from workrail_lint.base.files import read_shipped
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.schema.engine import Validator, compile_schema
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, RUN_FOLDER, is_safe_id
-from workrail_lint.systems.schemas import SCHEMA_SUFFIX
+from workrail_lint.systems.schemas import SCHEMA_SUFFIX, load_schema
 
 EXTENDED = "-extended"
 SCENARIO = "block-scenario"  # no document of the contract: a test of it
@@ -24,7 +20,6 @@ WORKFLOW_SUFFIX = ".workflow.json"
 MOUNT_FILE = "repo-mount.json"
 TRACE_FILE = "trace.json"
 SUFFIXES = (".json", ".txt")
-_SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
 # Member names that no other tool's files with such names are likely to have.
 _OUTPUT_SIGNS = (b'"blockId"', b'"deliverables"', b'"filesModified"', b'"filesCreated"')
 
@@ -138,20 +133,6 @@ def _has_members(data: bytes, *names: str) -> bool:
 def is_rejected(name: str) -> bool:
     """Return whether a name is that of an output that was set aside."""
     return name.startswith("block-") and name.endswith(f".json{REJECTED_SUFFIX}")
-
-
-# ---------------------------------------------------------------------------------------------------- schemas
-
-
-def schema_path(name: str) -> str:
-    """Return where the schema of a kind is kept."""
-    return os.path.join(_SCHEMAS, f"{name}.schema.json")
-
-
-def load_schema(name: str) -> dict[str, Any]:
-    """Return the shipped JSON Schema of a kind."""
-    schema: dict[str, Any] = json.loads(read_shipped(schema_path(name)))
-    return schema
 
 
 @cache

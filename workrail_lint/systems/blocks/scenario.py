@@ -63,7 +63,7 @@ class Reply(Closed):
     write: Maybe[dict[str, Writing]] = Field(None, description="Path to new content; null deletes the file.")
     exit: Maybe[ExitCode] = Field(None, description="The exit code (default: 0).")
     output: Maybe[Output] = Field(None)
-    raw: Maybe[AnyText] = Field(None, description="The raw content of the output file.")
+    raw_: Maybe[AnyText] = Field(None, alias="raw", description="The raw content of the output file.")
     timeout: Maybe[bool] = Field(None, description="Whether it runs until it times out.")
     abort: Maybe[bool] = Field(None, description="Whether the user aborts the run during this block.")
 

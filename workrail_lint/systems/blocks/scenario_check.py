@@ -11,13 +11,14 @@ from workrail_lint.base.closed_sets import words
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import did_you_mean, nearest, nearest_id
+from workrail_lint.documents.nodes import Build
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.base import RunSettings, scenario_finding
 from workrail_lint.systems.blocks.check import check_document, read_document
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.expressions import parse_expression
-from workrail_lint.systems.blocks.model.documents import StudioWorkflow
+from workrail_lint.systems.blocks.model.documents import Block, BlockScenario, Expectations, StudioWorkflow
 from workrail_lint.systems.blocks.options import BlockOptions, block_options
 from workrail_lint.systems.blocks.outputs import MANUAL
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
@@ -62,32 +63,39 @@ class Definitions(NamedTuple):
 
 def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
     """Yield everything that is wrong with a scenario whose shape is right; paths are relative to its folder."""
-    options = run_options(value["block"], {} if settings is None else settings.options)
-    loaded = load_definitions(value["block"], folder, options)
+    scenario = scenario_model(value)
+    options = run_options(scenario.block, {} if settings is None else settings.options)
+    loaded = load_definitions(scenario.block, folder, options)
     if isinstance(loaded, Err):
         yield from loaded.error
     else:
-        yield from content_findings(value, loaded.value)
+        yield from content_findings(scenario, loaded.value)
 
 
 # ------------------------------------------------------------------------------------------------------ definitions
 
 
-def run_options(block: Mapping[str, Any], settings: Mapping[str, object]) -> BlockOptions:
+def scenario_model(value: dict[str, Any]) -> BlockScenario:
+    """Return the model of a scenario whose shape is right."""
+    model: BlockScenario = Build().root(BlockScenario, value)
+    return model
+
+
+def run_options(block: Block, settings: Mapping[str, object]) -> BlockOptions:
     """Return how the definitions of a scenario are judged and run: its own profile, else that of its project."""
     usual = RunProfile.STUDIO if block_options(settings).studio else RunProfile.CONTRACT
-    profile = BlockProfile(block.get("profile", usual.value))
-    return BlockOptions(extended=block.get("deliverables") == Profile.EXTENDED.value, profile=profile)
+    profile = BlockProfile(block.profile or usual)
+    return BlockOptions(extended=block.deliverables == Profile.EXTENDED.value, profile=profile)
 
 
-def load_definitions(block: dict[str, Any], folder: str, options: BlockOptions) -> Ok[Definitions] | Err[list[Finding]]:
+def load_definitions(block: Block, folder: str, options: BlockOptions) -> Ok[Definitions] | Err[list[Finding]]:
     """Read the definitions that a scenario names."""
-    main = _load(os.path.join(folder, block["workflow"]), block["workflow"], "/block/workflow", options)
+    main = _load(os.path.join(folder, block.workflow), block.workflow, "/block/workflow", options)
     if isinstance(main, Err):
         return main
     others = []
-    for at, name in enumerate(block.get("workflows", ())):
-        other = _load(os.path.join(folder, name), name, child("/block/workflows", at), options)
+    for at, name in enumerate(block.workflows):
+        other = _load(os.path.join(folder, name), name, block.at("workflows", at), options)
         if isinstance(other, Err):
             return other
         others.append(other.value)
@@ -162,56 +170,64 @@ def _shared_ids(definitions: Definitions) -> Iterator[Finding]:
 # ---------------------------------------------------------------------------------------------------------- content
 
 
-def content_findings(value: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+def content_findings(scenario: BlockScenario, definitions: Definitions) -> Iterator[Finding]:
     """Yield everything in a scenario that does not fit its definitions or contradicts itself."""
-    block = value["block"]
-    yield from _unknown_nodes(value, definitions)
+    block, expect = scenario.block, scenario.expect
+    yield from _unknown_nodes(scenario, definitions)
     yield from _paths(block)
     yield from _replies(block)
     yield from _answers(block, definitions)
     yield from _choices(block, definitions)
     yield from _variables(block, definitions)
-    yield from _codes(value.get("expect", {}))
+    if expect is not None:
+        yield from _codes(expect)
     yield from _permutations(block, definitions)
-    if value.get("golden") is False and not value.get("expect"):
+    if scenario.golden is False and not (expect and expect.raw):
         text = "this scenario only checks that the run ends; add a golden or expectations"
         yield scenario_finding("scenario-checks-little", "/golden", text)
 
 
-def _unknown_nodes(value: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+def _unknown_nodes(scenario: BlockScenario, definitions: Definitions) -> Iterator[Finding]:
     nodes = definitions.nodes
     groups = [group.id for definition in definitions.all for group in definition.parallel_groups]
-    for pointer, name, known in _named_nodes(value, nodes, groups):
+    named = [*_nodes_of_the_run(scenario.block, nodes, groups)]
+    named += [] if scenario.expect is None else _expected_nodes(scenario.expect, nodes)
+    for pointer, name, known in named:
         if name not in known:
             meant = nearest_id(name, known)
             hint = did_you_mean(meant) or f"; expected one of {', '.join(known)}"
             yield scenario_finding("scenario-step-unknown", pointer, f"unknown node {shown(name)}{hint}")
 
 
-def _named_nodes(value: dict[str, Any], nodes: list[str], groups: list[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the pointer, the name and the possible names of each place that names a node."""
-    block, expected = value["block"], value.get("expect", {})
-    for key in block.get("replies", ()):
-        yield child("/block/replies", key), key.partition("#")[0], nodes
-    for node in block.get("gates", ()):
-        yield child("/block/gates", node), node, nodes
-    for name in block.get("pauses", ()):
-        yield child("/block/pauses", name), name, [*nodes, *groups]
-    for at, name in enumerate(expected.get("steps", ())):
-        yield child("/expect/steps", at), name.partition("[")[0], nodes
-    for member in ("nodes", "synthetic"):
-        for node in expected.get(member, ()):
-            yield child(f"/expect/{member}", node), node, nodes
-    for path, lane in expected.get("applied", {}).items():
-        yield child("/expect/applied", path), lane, [*nodes, MANUAL]
-    for at, conflict in enumerate(expected.get("conflicts", ())):
-        for number, lane in enumerate(conflict.get("lanes", ())):
-            yield child(f"/expect/conflicts/{at}/lanes", number), lane, nodes
+# The pointer, the name and the possible names of a place that names a node.
+_Named = tuple[str, str, list[str]]
 
 
-def _paths(block: dict[str, Any]) -> Iterator[Finding]:
+def _nodes_of_the_run(block: Block, nodes: list[str], groups: list[str]) -> Iterator[_Named]:
+    for key, reply in block.replies.items():
+        yield reply.pointer, key.partition("#")[0], nodes
+    for node in block.gates:
+        yield block.at("gates", node), node, nodes
+    for name in block.pauses:
+        yield block.at("pauses", name), name, [*nodes, *groups]
+
+
+def _expected_nodes(expected: Expectations, nodes: list[str]) -> Iterator[_Named]:
+    for at, name in enumerate(expected.steps):
+        yield expected.at("steps", at), name.partition("[")[0], nodes
+    for member, known in (("nodes", expected.nodes), ("synthetic", expected.synthetic)):
+        for node in known:
+            yield expected.at(member, node), node, nodes
+    for path, lane in expected.applied.items():
+        yield expected.at("applied", path), lane, [*nodes, MANUAL]
+    for conflict in expected.conflicts:
+        for number, lane in enumerate(conflict.lanes):
+            yield conflict.at("lanes", number), lane, nodes
+
+
+def _paths(block: Block) -> Iterator[Finding]:
     """Yield paths that leave the workspace, belong to git or the record of the run, or can't exist."""
-    files = block.get("repo", {}).get("files", {})
+    files = {} if block.repo is None else block.repo.files
     folders = {above for path in files for above in _folders(path)}
     for path in files:
         pointer = child("/block/repo/files", path)
@@ -220,10 +236,10 @@ def _paths(block: dict[str, Any]) -> Iterator[Finding]:
         elif path in folders:
             text = f"{shown(path)} can't be a file, because another path uses it as a folder"
             yield scenario_finding("scenario-path-outside", pointer, text)
-    for key, reply in block.get("replies", {}).items():
-        for path in reply.get("write", ()):
+    for reply in block.replies.values():
+        for path in reply.write:
             if not is_agents_path(path):
-                yield _outside(child(f"{child('/block/replies', key)}/write", path), path)
+                yield _outside(reply.at("write", path), path)
 
 
 def _folders(path: str) -> Iterator[str]:
@@ -249,32 +265,31 @@ def _fits_a_disk(path: str) -> bool:
     return len(path) <= _LONGEST_PATH and all(len(name) <= _LONGEST_NAME for name in names)
 
 
-def _replies(block: dict[str, Any]) -> Iterator[Finding]:
-    for key, reply in block.get("replies", {}).items():
-        pointer = child("/block/replies", key)
+def _replies(block: Block) -> Iterator[Finding]:
+    for key, reply in block.replies.items():
         number = key.partition("#")[2]
         if "#" in key and not (number.isascii() and number.isdigit() and number[0] != "0"):
             text = f"after '#' comes the number of a run, from 1, not {shown(number) if number else 'nothing'}"
-            yield scenario_finding("scenario-step-unknown", pointer, text)
+            yield scenario_finding("scenario-step-unknown", reply.pointer, text)
         if "raw" in reply and "output" in reply:
             text = "'output' is ignored, because 'raw' is the whole file"
-            yield scenario_finding("scenario-member-ignored", f"{pointer}/output", text)
-        for member in ("timeout", "abort"):
-            if reply.get(member) and ("raw" in reply or reply.get("output", NO_OUTPUT) != NO_OUTPUT):
+            yield scenario_finding("scenario-member-ignored", reply.at("output"), text)
+        for member, is_set in (("timeout", reply.timeout), ("abort", reply.abort)):
+            if is_set and ("raw" in reply or reply.output not in (None, NO_OUTPUT)):
                 name = "raw" if "raw" in reply else "output"
                 text = f"{shown(name)} is ignored, because with {shown(member)} the block writes no output"
-                yield scenario_finding("scenario-member-ignored", f"{pointer}/{name}", text)
+                yield scenario_finding("scenario-member-ignored", reply.at(name), text)
 
 
-def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+def _answers(block: Block, definitions: Definitions) -> Iterator[Finding]:
     """Yield answers to questions that are never asked, and answers that a question does not accept."""
-    for node, answers in block.get("gates", {}).items():
+    for node, answers in block.gates.items():
         owner = next((each for each in definitions.all if node in each.by_id), None)
         if owner is None:
             continue
         options = [option.value for gate in owner.gates if gate.node_id == node for option in gate.options]
         asks = owner.by_id[node].asks
-        pointer = child("/block/gates", node)
+        pointer = block.at("gates", node)
         if (not options and not asks) or node in owner.group_of:
             why = "gates of lanes are never asked" if node in owner.group_of else "it has no gate"
             yield scenario_finding(
@@ -293,27 +308,26 @@ def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
                 yield scenario_finding("scenario-choice-mismatch", child(pointer, at), text)
 
 
-def _choices(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+def _choices(block: Block, definitions: Definitions) -> Iterator[Finding]:
     lanes = [lane for definition in definitions.all for group in definition.parallel_groups for lane in group.lanes]
-    texts = block.get("manual", {})
-    for path, choice in block.get("conflicts", {}).items():
-        pointer = child("/block/conflicts", path)
+    for path, choice in block.conflicts.items():
+        pointer = block.at("conflicts", path)
         if choice not in (*lanes, MANUAL, ABORT):
             text = f"{shown(choice)} can't win {shown(path)}; expected one of {', '.join([*lanes, MANUAL, ABORT])}"
             yield scenario_finding("scenario-choice-mismatch", pointer, text)
-        elif choice == MANUAL and path not in texts:
+        elif choice == MANUAL and path not in block.manual:
             text = f"a manual choice needs the content of {shown(path)} in 'manual'"
             yield scenario_finding("scenario-choice-mismatch", pointer, text)
 
 
-def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+def _variables(block: Block, definitions: Definitions) -> Iterator[Finding]:
     """Yield values for variables that no definition uses."""
     known = {name for definition in definitions.all for name in _asked_for(definition)}
-    for name in block.get("variables", ()):
+    for name in block.variables:
         if name not in known:
             hint = did_you_mean(nearest(name, known))
             text = f"no definition declares or uses the variable {shown(name)}{hint}"
-            yield scenario_finding("scenario-member-ignored", child("/block/variables", name), text)
+            yield scenario_finding("scenario-member-ignored", block.at("variables", name), text)
 
 
 def _asked_for(definition: StudioWorkflow) -> Iterator[str]:
@@ -329,23 +343,26 @@ def _asked_for(definition: StudioWorkflow) -> Iterator[str]:
             yield from (name for name in inner.input_mappings.values() if isinstance(name, str))
 
 
-def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
+def _codes(expected: Expectations) -> Iterator[Finding]:
     """Yield codes that do not exist."""
-    known = {"blockers": words(BlockerCode), "findings": [rule.code for rule in RULES.infos]}
-    for member, codes in known.items():
-        for at, item in enumerate(expected.get(member, ())):
+    known = {
+        "blockers": (expected.blockers, words(BlockerCode)),
+        "findings": (expected.findings, tuple(rule.code for rule in RULES.infos)),
+    }
+    for member, (items, codes) in known.items():
+        for at, item in enumerate(items):
             code = item if isinstance(item, str) else item["code"]
             if code not in codes:
                 text = f"unknown code {shown(code)} in '{member}'{did_you_mean(nearest(code, codes))}"
-                yield scenario_finding("scenario-choice-mismatch", child(f"/expect/{member}", at), text)
+                yield scenario_finding("scenario-choice-mismatch", expected.at(member, at), text)
 
 
-def _permutations(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    if not block.get("check", {}).get("permutations"):
+def _permutations(block: Block, definitions: Definitions) -> Iterator[Finding]:
+    if block.check is None or not block.check.permutations:
         return
     sizes = [len(group.lanes) for definition in definitions.all for group in definition.parallel_groups]
     why = None
-    if block.get("failureMode") == FailureMode.STRICT.value:
+    if block.failure_mode == FailureMode.STRICT.value:
         why = "in a strict run, lanes stop each other"
     elif not sizes:
         why = "there is no parallel group"
@@ -353,4 +370,4 @@ def _permutations(block: dict[str, Any], definitions: Definitions) -> Iterator[F
         why = f"every group has more than {PERMUTED_LANES} lanes"
     if why is not None:
         text = f"'permutations' has no effect: {why}"
-        yield scenario_finding("scenario-checks-little", "/block/check/permutations", text)
+        yield scenario_finding("scenario-checks-little", block.check.at("permutations"), text)

@@ -6,8 +6,8 @@ Instructions show an output as a template: `"status": "OK|BLOCKED|FAIL"` and `<s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from workrail_lint.base.js import items_of, members_of
@@ -17,7 +17,7 @@ from workrail_lint.documents.markdown_reader import Line
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.systems.team.documents import TeamKind, is_artifact_name
 from workrail_lint.systems.team.roles import WRITTEN_KEYS
-from workrail_lint.systems.team.rules.base import Document, OutputDocument
+from workrail_lint.systems.team.rules.base import MarkdownFile, OutputDocument
 from workrail_lint.systems.team.vocabulary import AgentName
 
 _MOST_SAMPLES = 20  # real instructions show two or three
@@ -112,7 +112,7 @@ def _filled(value: Any, name: str = "") -> Any:
     return _alternatives(value, pattern)[0].replace("<session>", SESSION).replace("T-XXX", _TASK)
 
 
-class AgentFile(Document):
+class AgentFile(MarkdownFile):
     """An instruction file: Markdown with front matter."""
 
     @cached_property
@@ -227,7 +227,7 @@ def _objects(lines: list[Line]) -> Iterator[tuple[int, int, bool]]:
         if line.kind == "code":
             opening = line.text.strip()
             mark = opening[: len(opening) - len(opening.lstrip(opening[0]))]
-            last = _until(lines, at + 1, lambda text, mark=mark: text.strip(" \t" + mark[0]) == "" and mark in text)
+            last = _until(lines, at + 1, partial(_closes, mark))
             if opening[len(mark) :].strip().casefold() in _JSON_FENCES and last > at + 1:
                 yield lines[at + 1].start, lines[last - 1].end, True
             following = last + 1
@@ -240,7 +240,12 @@ def _objects(lines: list[Line]) -> Iterator[tuple[int, int, bool]]:
         at = following
 
 
-def _until(lines: list[Line], at: int, is_end: Any) -> int:
+def _closes(mark: str, text: str) -> bool:
+    """Return whether a line ends the fence that a mark began."""
+    return text.strip(f" \t{mark[0]}") == "" and mark in text
+
+
+def _until(lines: list[Line], at: int, is_end: Callable[[str], bool]) -> int:
     """Return the first line from `at` that ends a block: the one that says so, or the first of another kind."""
     kind = lines[at - 1].kind
     while at < len(lines) and lines[at].kind == kind and not is_end(lines[at].text.rstrip()):

@@ -190,25 +190,18 @@ def may_claim(path: str) -> bool:
 
 
 def claims(path: str, data: bytes, named: bool) -> str | None:
-    """Return the name of the kind of a file, None when it is not ours."""
-    kind = claimed_kind(path, data, named=named)
-    return None if kind is None else kind.value
-
-
-def claimed_kind(path: str, data: bytes, *, named: bool, disk: bool = True) -> TeamKind | None:
     """Return the kind of a file, None when it is not ours. A file named on the command line needs no other evidence."""
     kind = kind_by_name(path)
     if kind is K.AGENT_FILE:
-        return kind if named or _is_of_a_team(path, data, disk) else None
-    if kind is not None:
-        if named or exchange_of(path) is not None or _has_sign(kind, data):
-            return kind
-        if (place_of(path) if disk else place_by_path(path)) is not None:
-            return kind
-    return kind_by_shape(path, data)
+        return kind.value if named or _is_of_a_team(path, data) else None
+    if kind is None or not (
+        named or exchange_of(path) is not None or _has_sign(kind, data) or place_of(path) is not None
+    ):
+        kind = kind_by_shape(path, data)
+    return None if kind is None else kind.value
 
 
-def _is_of_a_team(path: str, data: bytes, disk: bool) -> bool:
+def _is_of_a_team(path: str, data: bytes) -> bool:
     """Return whether instructions of an agent are those of a team.
 
     Other tools keep theirs in folders of the same name.
@@ -221,7 +214,7 @@ def _is_of_a_team(path: str, data: bytes, disk: bool) -> bool:
     places = [folder]
     if _parts(path)[-3:-2] == [".github"]:
         places.append(os.path.join(folder, os.pardir, os.pardir, _AGENTS_FOLDER))
-    return disk and any(os.path.isfile(os.path.join(place, _CONTRACT)) for place in places)
+    return any(os.path.isfile(os.path.join(place, _CONTRACT)) for place in places)
 
 
 def _has_sign(kind: TeamKind, data: bytes) -> bool:

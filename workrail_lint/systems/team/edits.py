@@ -48,12 +48,13 @@ def respell(title: str, document: YamlDocument, pointer: str, value: str, *, uns
 def replace(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
     """Replace the value of a key with YAML text, on the line of the key."""
     node = _plain_node(document, pointer)
-    if node is None or node.name_end is None:
+    if node is None or node.name is None:
         return None
-    between = document.text[node.name_end : node.start]
+    name_end = node.name[1]
+    between = document.text[name_end : node.start]
     if between.lstrip(" ").rstrip() != ":":
         return None
-    return _fix(title, Respell(node.name_end, node.end, f": {text}"))
+    return _fix(title, Respell(name_end, node.end, f": {text}"))
 
 
 def replace_item(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
@@ -65,9 +66,7 @@ def replace_item(title: str, document: YamlDocument, pointer: str, text: str) ->
 def rename(title: str, document: YamlDocument, pointer: str, name: str) -> Fix | None:
     """Rename a key."""
     node = document.node(pointer)
-    if node is None or node.name_start is None or node.name_end is None:
-        return None
-    return _fix(title, Respell(node.name_start, node.name_end, name))
+    return None if node is None or node.name is None else _fix(title, Respell(*node.name, name))
 
 
 def insert(
@@ -82,15 +81,16 @@ def insert(
         return _fix(title, Respell(mapping.start + 1, mapping.start + 1, f"{name}: {text}{', ' if inner else ''}"))
     for member in after:
         node = document.node(child(pointer, member))
-        if node is None or node.name_start is None or "\n" in document.text[node.name_start : node.end]:
+        if node is None or node.name is None or "\n" in document.text[node.name[0] : node.end]:
             continue
-        line = document.text.rfind("\n", 0, node.name_start) + 1
-        if not _LIST_DASHES.fullmatch(document.text[line : node.name_start]):
+        start = node.name[0]
+        line = document.text.rfind("\n", 0, start) + 1
+        if not _LIST_DASHES.fullmatch(document.text[line:start]):
             continue
         end = document.text.find("\n", node.end)
         newline = "\r\n" if end > 0 and document.text[end - 1] == "\r" else "\n"
         at = len(document.text) if end < 0 else end - len(newline) + 1
-        return _fix(title, Respell(at, at, f"{newline}{' ' * (node.name_start - line)}{name}: {text}"))
+        return _fix(title, Respell(at, at, f"{newline}{' ' * (start - line)}{name}: {text}"))
     return None
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from workrail_lint.documents.json_reader import JsonDocument, read_json
-from workrail_lint.documents.jsonl_reader import read_jsonl
+from workrail_lint.documents.jsonl_reader import JsonlDocument, read_jsonl
 from workrail_lint.documents.markdown_reader import read_markdown
 from workrail_lint.documents.operations import Respell
 from workrail_lint.documents.scanner import skip_value
@@ -15,6 +14,7 @@ from workrail_lint.findings import Finding, Phase, Severity, safe
 from workrail_lint.rules.locate import reader_finding
 from workrail_lint.systems.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TREES, TeamKind
 from workrail_lint.systems.team.rules import RULES
+from workrail_lint.systems.team.rules.base import Reader
 from workrail_lint.systems.team.rules.walk import lowered
 from workrail_lint.systems.team.session import plan_document
 from workrail_lint.systems.team.vocabulary import Profile
@@ -48,7 +48,7 @@ _WHOLE = ("file-too-large", "json-syntax")
 _LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
 
 
-def read_document(kind: TeamKind, data: bytes | str) -> Any:
+def read_document(kind: TeamKind, data: bytes | str) -> Reader:
     """Return the text of a document, read by the reader of its kind."""
     if kind is K.TASKS:
         return plan_document(data)
@@ -59,21 +59,20 @@ def read_document(kind: TeamKind, data: bytes | str) -> Any:
     return read_json(data)
 
 
-def finding(name: str, message: str, pointer: str = "", profile: Profile = Profile.STRICT) -> Finding:
+def finding(name: str, message: str) -> Finding:
     """Return a finding of a rule that the readers detect."""
     rule = RULES.by_name[name]
-    level = lowered(rule, rule.severity, profile)
-    return Finding(rule.code, rule.name, level, message, pointer, phase=Phase.READ)
+    return Finding(rule.code, rule.name, rule.severity, message, phase=Phase.READ)
 
 
-def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
+def reading_findings(kind: TeamKind, document: Reader, profile: Profile) -> list[Finding]:
     """Return problems of the text, and of a root that is not an object."""
     findings = [
         _of_problem(problem, 0, kind, document, profile)
         for problem in document.problems
         if problem.name not in _LEFT_OUT
     ]
-    if kind is K.HISTORY:
+    if isinstance(document, JsonlDocument):
         # TC601 reports broken lines; a duplicate key is the same problem in every document.
         for line in document.lines:
             for problem in line.document.problems if line.document is not None else ():
@@ -93,7 +92,7 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
     return findings
 
 
-def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, profile: Profile) -> Finding:
+def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Reader, profile: Profile) -> Finding:
     place = document.source.position(start + problem.start)
     at = f"{place.line}:{place.column}"
     if problem.name == "json-duplicate-key":  # its message names both places

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, by_path
 from workrail_lint.rules.locate import locate
 from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules, RuleChoice, RuleSet
 from workrail_lint.systems.base import FileResult, Picture, RunSettings, System
@@ -27,8 +26,10 @@ from workrail_lint.systems.team.rules.base import (
     ExchangeDocument,
     HistoryDocument,
     InputDocument,
+    MarkdownFile,
     OutputDocument,
     PlanDocument,
+    Reader,
     StatusDocument,
     TeamRule,
 )
@@ -72,7 +73,7 @@ class TeamSystem(System):
             findings += run_trace(self._rules(), Trace(document.value), options)
         elif document.reader.readable and (document.kind not in TREES or type(document.reader.value) is dict):
             findings += run_document(self._rules(), document)
-        _locate(findings, document.kind, document.reader, path, settings.fingerprints)
+        _locate(findings, document.reader, path, settings.fingerprints)
         # An output is judged beside its input.
         cacheable = document.kind is not K.OUTPUT and (document.session is None or document.kind not in _BY_SESSION)
         return FileResult(findings, record_of(document), cacheable=cacheable and options.history_baseline is None)
@@ -88,12 +89,8 @@ class TeamSystem(System):
             refused = finding("team-unreadable-document", message)
             refused.path = path
             return None, [refused]
-        findings: list[Finding] = []
-        if kind is K.OUTPUT:
-            reader, extra = read_output(data)
-            findings += [] if extra is None else [extra]
-        else:
-            reader = read_document(kind, data)
+        reader, extra = read_output(data) if kind is K.OUTPUT else (read_document(kind, data), None)
+        findings = [] if extra is None else [extra]
         views: dict[TeamKind, type[Document]] = {
             K.STATUS: StatusDocument,
             K.TASKS: Backlog,
@@ -102,6 +99,7 @@ class TeamSystem(System):
             K.INPUT: InputDocument,
             K.OUTPUT: OutputDocument,
             K.PLAN: PlanDocument,
+            **dict.fromkeys(MARKDOWN, MarkdownFile),
             K.AGENT_FILE: AgentFile,
         }
         document = views.get(kind, Document)(kind, path, reader, options, place=place, session=session)
@@ -142,10 +140,7 @@ class TeamSystem(System):
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         for unit in units_of(own, team_options(settings.options)):
             all_findings += run_unit(self._rules(), unit)
-        by_path: dict[str, list[Finding]] = {}
-        for each in all_findings:
-            by_path.setdefault(each.path, []).append(each)
-        for path, findings in by_path.items():
+        for path, findings in by_path(all_findings).items():
             if path in own:
                 _locate_again(findings, path, TeamKind(own[path]["kind"]), settings.fingerprints)
         return all_findings
@@ -165,12 +160,11 @@ def _locate_again(findings: list[Finding], path: str, kind: TeamKind, fingerprin
     """Findings made without the document get their spans from the file; one that is gone has none to give."""
     data = read_artifact(path, MAX_BYTES)
     if data is not None:
-        _locate(findings, kind, read_document(kind, data), path, fingerprints)
+        _locate(findings, read_document(kind, data), path, fingerprints)
 
 
-def _locate(findings: list[Finding], kind: TeamKind, reader: Any, path: str, fingerprints: bool) -> None:
-    value = None if kind in MARKDOWN else reader.value
-    locate(findings, reader, path, value=value, fingerprints=fingerprints, named=_id_pointer)
+def _locate(findings: list[Finding], reader: Reader, path: str, fingerprints: bool) -> None:
+    locate(findings, reader, path, value=reader.value, fingerprints=fingerprints, named=_id_pointer)
 
 
 def _id_pointer(root: object, pointer: str) -> str:

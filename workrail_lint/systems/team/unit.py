@@ -16,7 +16,14 @@ from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.model.build import document_model
 from workrail_lint.systems.team.model.documents import Decision, SessionStatus
 from workrail_lint.systems.team.options import TeamOptions
-from workrail_lint.systems.team.rules.base import AcceptanceDocument, Backlog, Document, HistoryDocument, StatusDocument
+from workrail_lint.systems.team.rules.base import (
+    AcceptanceDocument,
+    Backlog,
+    Document,
+    HistoryDocument,
+    MarkdownFile,
+    StatusDocument,
+)
 from workrail_lint.systems.team.sections import Sections
 from workrail_lint.systems.team.session import SessionFolder, list_files
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, task_ids_in
@@ -108,10 +115,13 @@ def _named_criteria(value: dict[str, Any], pointer: str) -> list[list[str]]:
 
 def _acceptance(document: Document) -> dict[str, Any]:
     assert isinstance(document, AcceptanceDocument)
-    return {"ids": [[each.index, each.id] for each in document.criteria if each.has("id")]}
+    # Another id is a finding of its own, and no text is searched for it.
+    named = ((each.index, each.id) for each in document.criteria if each.has("id"))
+    return {"ids": [[index, ident] for index, ident in named if ac_ids_in(ident) == [ident]]}
 
 
 def _spec(document: Document) -> dict[str, Any]:
+    assert isinstance(document, MarkdownFile)
     section = Sections(document.reader, document.options.aliases).criteria()
     return {"title": None if section is None else section[0], "ids": [] if section is None else section[1]}
 

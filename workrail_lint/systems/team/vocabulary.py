@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.timestamps import Timestamp, parse_timestamp
 
 
 class AgentName(str, Enum):
@@ -265,8 +266,7 @@ TIMESTAMP = (
 _TASK_ID, _TASK_REF = Pattern(TASK_ID[:-1]), Pattern(TASK_REF[:-1])
 _SESSION, _DECISION = Pattern(SESSION_NAME[:-1]), Pattern(DECISION_ID[:-1])
 _MOMENT = Pattern(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
-    r"(Z|[+-][0-9]{2}:?[0-9]{2})?"
+    r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
 )
 _AC_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])AC(?:-[A-Z0-9]+)*-[0-9]{3}(?![A-Za-z0-9]|-[A-Za-z0-9])")
 _TASK_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])T-[0-9]{3,}(?![A-Za-z0-9-])")
@@ -318,38 +318,9 @@ def is_date(text: str) -> bool:
     return True
 
 
-class Moment:
-    """A point in time, comparable whatever its zone; without a zone it counts as UTC."""
-
-    __slots__ = ("has_zone", "key")
-
-    def __init__(self, key: tuple[int, int], has_zone: bool) -> None:
-        self.key = key  # seconds and nanoseconds
-        self.has_zone = has_zone
-
-    def __lt__(self, other: Moment) -> bool:
-        return self.key < other.key
-
-
-def moment(value: object) -> Moment | None:
-    """Return the time an ISO-8601 date-time names; None for anything else, such as a day that does not exist."""
-    match = _MOMENT.fullmatch(value) if type(value) is str else None
-    if match is None or not is_date(match[0][:10]):
-        return None
-
-    hour, minute, second = int(match[4]), int(match[5]), int(match[6])
-    if hour > 23 or minute > 59 or second > 59:
-        return None
-    offset = 0
-    zone = match[8]
-    if zone and zone != "Z":
-        hours, minutes = int(zone[1:3]), int(zone[-2:])
-        if hours > 23 or minutes > 59:
-            return None
-        offset = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
-    days = date(int(match[1]), int(match[2]), int(match[3])).toordinal()
-    seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
-    return Moment((seconds, int((match[7] or "").ljust(9, "0"))), zone is not None)
+def moment(value: object) -> Timestamp | None:
+    """Return the time that a date-time with seconds names; None for anything else."""
+    return parse_timestamp(value) if type(value) is str and _MOMENT.fullmatch(value) else None
 
 
 def is_timestamp(value: object) -> TypeGuard[str]:

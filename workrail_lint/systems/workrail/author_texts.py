@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from workrail_lint.base.result import Record
 from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.documents.pointer import child
 
@@ -12,13 +13,17 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptValue, Step, Workflow
 
 
-class Text(NamedTuple):
+class Text(Record):
     """A piece of author text inside a step or at the top level."""
 
-    text: str
-    pointer: str
-    field: str  # prompt, goal, constraints, procedure, verify, outputRequired, part, title, agentRole, guidance,
-    # fragment, audit, rubric, verification, command, synthesis, delegationGoal, metaGuidance, ...
+    __slots__ = ("field", "pointer", "text")
+
+    def __init__(self, text: str, pointer: str, field: str) -> None:
+        self.text = text
+        self.pointer = pointer
+        # prompt, goal, constraints, procedure, verify, outputRequired, part, title, agentRole, guidance, fragment,
+        # audit, rubric, verification, command, synthesis, delegationGoal, metaGuidance, ...
+        self.field = field
 
 
 # The texts of one list or object, or a single text: the strings, their field, their place below the step, and the names
@@ -34,7 +39,7 @@ def text_of(group: Group, number: int, pointer: str) -> Text:
         place = child(place, names[number])
     elif place[-1] == "/":
         place = f"{place}{number}"
-    return tuple.__new__(Text, (strings[number], pointer + place, field))
+    return Text(strings[number], pointer + place, field)
 
 
 def strings_of(groups: list[Group]) -> list[str]:

@@ -141,7 +141,8 @@ def _check_definition(
     findings += structural_findings(model)
     is_clean = not (everywhere or findings or checked.document.problems) and definition is value
     compiled, errors = _compile(model, settings, normalized, checked.document, path, is_clean=is_clean)
-    findings = _without_repeats(findings + errors + start_findings(model))
+    start = start_findings(model, engine=settings.engine or settings.parity)
+    findings = _without_repeats(findings + errors + start)
     if release is not None:
         findings = release.findings(model, everywhere, findings)
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.

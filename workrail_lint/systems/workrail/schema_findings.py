@@ -116,7 +116,7 @@ def _with_free_ids(items: list[_Described], definition: dict[str, Any]) -> list[
         suggestion = each.description.suggestion if each.name == _STEP_ID else None
         if suggestion is not None and suggestion in known:
             message = each.description.message.removesuffix(did_you_mean(suggestion))
-            each = each._replace(description=each.description._replace(message=message, suggestion=None))
+            each = each._replace(description=each.description.replaced(message=message, suggestion=None))
         elif suggestion is not None:
             known.add(suggestion)
         free.append(each)

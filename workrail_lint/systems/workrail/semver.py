@@ -11,15 +11,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.nodes import Build, Node
 from workrail_lint.documents.schema.engine import Validator, compile_schema
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.analysis.inputs import declared_inputs
 from workrail_lint.systems.workrail.compiler.ir import CARRIED
 from workrail_lint.systems.workrail.criteria_schema import problems as schema_problems
 from workrail_lint.systems.workrail.diff import Change, Facets, Outline, compare, is_digest
+from workrail_lint.systems.workrail.model.workflow import AssessmentDefinition
+
+N = TypeVar("N", bound=Node)
 
 
 class Part(IntEnum):
@@ -196,14 +200,13 @@ def _wording(noun: str) -> _Judge:
     return _always(Part.PATCH, "wording", f"{noun} reads differently")
 
 
-def _unknown(kind: str, noun: str, part: Part = Part.MAJOR) -> _Verdicts:
-    """Return the verdict on a change of which only digests are known."""
-    return ((part, kind, f"{noun} changed; compare with --base REV to see whether it asks for more"),)
+def _if_known(judge: _Judge, kind: str, noun: str, part: Part = Part.MAJOR) -> _Judge:
+    """Return a judge of changes of which only digests may be known."""
+    unknown = ((part, kind, f"{noun} changed; compare with --base REV to see whether it asks for more"),)
+    return lambda before, after: unknown if is_digest(before) or is_digest(after) else judge(before, after)
 
 
 def _preconditions(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("precondition-changed", "what must be true before a run", Part.MINOR)
     more = len(after or ()) - len(before or ())
     if more > 0:
         return ((Part.MAJOR, "precondition-added", "more must be true before a run"),)
@@ -213,8 +216,6 @@ def _preconditions(before: Any, after: Any) -> _Verdicts:
 
 
 def _capabilities(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("capability-changed", "what the workflow needs of its host")
     had, has = before or {}, after or {}
     needed = [name for name, level in sorted(has.items()) if level == "required" and had.get(name) != "required"]
     if needed:
@@ -222,42 +223,36 @@ def _capabilities(before: Any, after: Any) -> _Verdicts:
     return ((Part.MINOR, "capability-changed", "the host may offer less, or more than before is used"),)
 
 
-def _by_id(items: Any, key: str = "id") -> dict[str, Any]:
-    return {str(item.get(key)): item for item in items or () if isinstance(item, dict)}
+def _by_id(items: Any) -> dict[str, Any]:
+    return {str(item.get("id")): item for item in items or () if isinstance(item, dict)}
 
 
 def _assessments(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("assessment-changed", "an assessment")
-    had, has = _by_id(before), _by_id(after)
-    verdicts: list[_Verdict] = []
-    for ident in sorted(had.keys() & has.keys()):
-        verdicts += _assessment(ident, had[ident], has[ident])
-    if not verdicts:
-        verdicts.append((Part.MINOR, "assessment-added", "the definitions of assessments changed"))
-    return verdicts
+    had, has = ({each.id: each for each in _read(AssessmentDefinition, items)} for items in (before, after))
+    verdicts = [verdict for ident in sorted(had.keys() & has.keys()) for verdict in _assessment(had[ident], has[ident])]
+    return verdicts or [(Part.MINOR, "assessment-added", "the definitions of assessments changed")]
 
 
-def _assessment(ident: str, before: dict[str, Any], after: dict[str, Any]) -> Iterable[_Verdict]:
-    had, has = _by_id(before.get("dimensions")), _by_id(after.get("dimensions"))
-    narrower = (
-        [f"dimension '{name}' is gone" for name in sorted(had.keys() - has.keys())]
-        + [f"dimension '{name}' is new" for name in sorted(has.keys() - had.keys()) if has[name].get("required", True)]
-        + [
-            f"a level of dimension '{name}' is gone"
-            for name in sorted(had.keys() & has.keys())
-            if not set(map(str, had[name].get("levels") or ())) <= set(map(str, has[name].get("levels") or ()))
-        ]
-    )
+def _read(cls: type[N], items: Sequence[dict[str, Any]] | None) -> list[N]:
+    return [Build().root(cls, item) for item in items or ()]
+
+
+def _assessment(before: AssessmentDefinition, after: AssessmentDefinition) -> Iterable[_Verdict]:
+    had, has = ({each.id: each for each in assessment.dimensions} for assessment in (before, after))
+    narrower = [f"dimension '{name}' is gone" for name in sorted(had.keys() - has.keys())]
+    new = sorted(has.keys() - had.keys())
+    narrower += [f"dimension '{name}' is new" for name in new if has[name].required is not False]
+    both = sorted(had.keys() & has.keys())
+    fewer = [name for name in both if not set(had[name].levels) <= set(has[name].levels)]
+    narrower += [f"a level of dimension '{name}' is gone" for name in fewer]
+    of = f"assessment '{before.id}'"
     for text in narrower:
-        yield Part.MAJOR, "assessment-narrowed", f"assessment '{ident}': {text}, so recorded results may be refused"
-    if not narrower and before != after:
-        yield Part.MINOR, "assessment-changed", f"assessment '{ident}' changed"
+        yield Part.MAJOR, "assessment-narrowed", f"{of}: {text}, so recorded results may be refused"
+    if not narrower and before.raw != after.raw:
+        yield Part.MINOR, "assessment-changed", f"{of} changed"
 
 
 def _conditions(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("condition-changed", "a named condition")
     had, has = _by_id(before), _by_id(after)
     if all(has.get(name) == condition for name, condition in had.items()):
         return ((Part.MINOR, "condition-added", "a named condition is new"),)
@@ -282,9 +277,6 @@ def _notes(before: Any, after: Any) -> _Verdicts:
 
 
 def _fragments(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("fragment-changed", "conditional text", Part.MINOR)
-
     def when(fragments: Any) -> list[Any]:
         return [fragment.get("when") for fragment in fragments or ()]
 
@@ -294,9 +286,6 @@ def _fragments(before: Any, after: Any) -> _Verdicts:
 
 
 def _delegations(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("delegation-changed", "a delegation", Part.MINOR)
-
     def targets(delegations: Any) -> list[Any]:
         return [
             [one.get("workflowId"), one.get("runCondition"), one.get("contextMapping")] for one in delegations or ()
@@ -332,8 +321,6 @@ def _same_ref(before: Any, after: Any) -> bool:
 
 
 def _required_assessments(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("output-required", "the assessments that the step requires")
     had, has = before or {}, after or {}
     added = sorted(set(has.get("refs", ())) - set(had.get("refs", ())))
     consequences = [one for one in has.get("consequences", ()) if one not in had.get("consequences", ())]
@@ -345,8 +332,6 @@ def _required_assessments(before: Any, after: Any) -> _Verdicts:
 
 
 def _criteria(before: Any, after: Any) -> _Verdicts:
-    if is_digest(before) or is_digest(after):
-        return _unknown("output-required", "the validation of the notes")
     if after is None:
         return ((Part.MINOR, "output-relaxed", "the notes are no longer validated"),)
     if before is not None:
@@ -374,8 +359,10 @@ def _contract_pack(before: Any, after: Any) -> _Verdicts:
     """Judge the schema of a contract pack. The steps say whether it is used."""
     if before is None or after is None:
         return ()
-    if is_digest(before) or is_digest(after):
-        return _unknown("contract-narrowed", "the schema of a contract")
+    return _if_known(_pack_schema, "contract-narrowed", "the schema of a contract")(before, after)
+
+
+def _pack_schema(before: Any, after: Any) -> _Verdicts:
     if _accepts_at_least(before["schema"], after["schema"]):
         return ((Part.MINOR, "contract-widened", "a contract accepts more than before"),)
     return ((Part.MAJOR, "contract-narrowed", "a contract may refuse what it accepted"),)
@@ -433,19 +420,19 @@ WORKFLOW_FACETS: dict[str, _Judge] = {
     "kind": _always(Part.MAJOR, "kind-changed", "a workflow became a routine, or the other way round"),
     "agentRole": _wording("the role of the agent"),
     "metaGuidance": _wording("the guidance for the whole run"),
-    "preconditions": _preconditions,
+    "preconditions": _if_known(_preconditions, "precondition-changed", "what must be true before a run", Part.MINOR),
     "clarificationPrompts": _wording("a question before the run"),
     "examples": _wording("an example"),
     "about": _wording("the text about the workflow"),
-    "capabilities": _capabilities,
+    "capabilities": _if_known(_capabilities, "capability-changed", "what the workflow needs of its host"),
     "features": _option("the features"),
-    "assessments": _assessments,
+    "assessments": _if_known(_assessments, "assessment-changed", "an assessment"),
     "functions": _wording("a function"),
     "references": _option("the references"),
     "recommendedPreferences": _option("the recommended preferences"),
     "modelTier": _option("the model tier"),
     "metricsProfile": _option("the metrics profile"),
-    "conditions": _conditions,
+    "conditions": _if_known(_conditions, "condition-changed", "a named condition"),
     "bindings": _option("what slots are bound to"),
 }
 STEP_FACETS: dict[str, _Judge] = {
@@ -458,19 +445,19 @@ STEP_FACETS: dict[str, _Judge] = {
     "runCondition": _run_condition,
     "confirmation": _always(Part.MAJOR, "confirmation-changed", "the step asks for approval in other cases"),
     "notes": _notes,
-    "fragments": _fragments,
+    "fragments": _if_known(_fragments, "fragment-changed", "conditional text", Part.MINOR),
     "functions": _wording("a function"),
     "functionCalls": _wording("the use of a function"),
     "functionReferences": _wording("a mentioned function"),
-    "delegations": _delegations,
+    "delegations": _if_known(_delegations, "delegation-changed", "a delegation", Part.MINOR),
     "bodyRef": _wording("the place of the body"),
     "loop.kind": _always(Part.MAJOR, "loop-changed", "the loop is of another kind"),
     "loop.maxIterations": _bound,
     "loop.source": _always(Part.MAJOR, "loop-changed", "the loop goes on in other cases"),
     "loop.variables": _always(Part.MAJOR, "loop-changed", "the loop sets other variables"),
     "output.contract": _contract,
-    "output.assessments": _required_assessments,
-    "output.criteria": _criteria,
+    "output.assessments": _if_known(_required_assessments, "output-required", "the assessments that the step requires"),
+    "output.criteria": _if_known(_criteria, "output-required", "the validation of the notes"),
 }
 
 

@@ -44,7 +44,7 @@ _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIG
 
 
 def structural_findings(workflow: Workflow) -> list[Finding]:
-    """Every cross-field violation of a workflow, whatever shape it is in."""
+    """Return every cross-field violation of a workflow, whatever shape it is in."""
     findings = [*_check_ids(workflow)]
     for step in workflow.all_steps:
         if step.kind == "standard":
@@ -61,26 +61,37 @@ def structural_findings(workflow: Workflow) -> list[Finding]:
     return findings
 
 
-def start_findings(workflow: Workflow) -> list[Finding]:
-    """Why a run can't start: the first step must still exist after templates are expanded.
+def start_findings(workflow: Workflow, *, engine: bool = True) -> list[Finding]:
+    """Why the engine can't start a run: the first step must still exist after templates are expanded.
 
-    Only a template call can remove it: expanded ids never equal the caller's.
+    Only a template call can remove it: expanded ids never equal the caller's. A workflow for the IR alone starts at the
+    first expanded step.
     """
     first = workflow.steps[0] if workflow.steps else None
     if first is None or first.index != 0 or first.kind != "standard" or first.template_call is None:
         return []
     name = "template-call-first-step"
     message = (
-        f"step {quoted(first.id)}: a run can't start at a template call, because expanding it removes the step; put a "
-        "plain step before it"
+        "a run can't start at a template call, because expanding it removes the step; put a plain step before it"
+        if engine
+        else "a template call as first step works with the ir target only; for the engine, put a plain step before it"
     )
-    pointer = first.at("templateCall")
-    details: dict[str, object] = {"engine": True}
-    return [Finding(name, name, Severity.ERROR, message, pointer, phase=Phase.START, details=details, on_name=True)]
+    return [
+        Finding(
+            name,
+            name,
+            Severity.ERROR if engine else Severity.WARNING,
+            f"step {quoted(first.id)}: {message}",
+            first.at("templateCall"),
+            phase=Phase.START,
+            details={"engine": True},
+            on_name=True,
+        )
+    ]
 
 
 def ir_only_findings(workflow: Workflow) -> list[Finding]:
-    """Every member that no engine knows, which only the IR target takes."""
+    """Return every member that no engine knows, which only the IR target takes."""
     return [
         Finding(
             "schema-unknown-member",
@@ -150,7 +161,7 @@ def _check_ids(workflow: Workflow) -> Iterator[Finding]:
 
 
 def _sharing_ids(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
-    """Every step with a duplicate id, since either may be the wrong one, and the other step."""
+    """Yield every step with a duplicate id, since either may be the wrong one, and the other step."""
     if len({step.id for step in steps}) == len(steps):
         return
     by_id: dict[str, list[Step]] = {}

@@ -26,7 +26,7 @@ from workrail_lint.systems.workrail.document_kinds import (
     kind_of,
     may_be_ours,
 )
-from workrail_lint.systems.workrail.identity import source_kind_of
+from workrail_lint.systems.workrail.identity import is_reserved, source_kind_of
 from workrail_lint.systems.workrail.model.workflow import Workflow
 from workrail_lint.systems.workrail.project_bindings import check_bindings_text, sections_of, unknown_slots
 from workrail_lint.systems.workrail.rules import RULES
@@ -149,15 +149,16 @@ def entry_of(
         for delegation in step.parallel_delegations
         if delegation.workflow_id
     )
-    return Entry(path, workflow.id, source_kind, delegations, tuple(mentions), workflow.name)
+    slots = tuple(_declared_slots(workflow))
+    return Entry(path, workflow.id, source_kind, delegations, tuple(mentions), workflow.name, slots)
 
 
-def declared_slots(workflow: Workflow) -> list[str]:
+def _declared_slots(workflow: Workflow) -> Iterable[str]:
     """Return the slots of a workflow, also where the design form was refused."""
     match workflow.raw:
         case {"extensionPoints": {**slots}}:
-            return list(map(str, slots))
-    return list(dict.fromkeys(point.slot_id for point in workflow.extension_points if point.has("slotId")))
+            return map(str, slots)
+    return dict.fromkeys(point.slot_id for point in workflow.extension_points if point.has("slotId"))
 
 
 def advice_for_later(schema: dict[str, Any]) -> set[str]:
@@ -194,7 +195,7 @@ class WorkRailSystem(System):
         return self._check(path, data, kind, workflow_settings(settings), alone=False)
 
     def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
-        """The same for a text that is on no disk: it meets no other file, so what it refers to is judged at once."""
+        """Check a text that is on no disk: it meets no other file, so what it refers to is judged at once."""
         return self._check(path, data, kind, workflow_settings(settings), alone=True)
 
     def _check(self, path: str, data: bytes | str, kind: str, settings: Settings, *, alone: bool) -> FileResult:
@@ -208,7 +209,7 @@ class WorkRailSystem(System):
             return FileResult([], ours=False, cacheable=False)
         result = self._check_workflow(path, document, settings)
         if alone and result.record is not None:
-            for findings in _registry_findings({path: result.record}, settings, complete=False).values():
+            for findings in _registry_findings(entries_of({path: result.record}), settings, complete=False).values():
                 locate(findings, document, path, value=document.value, fingerprints=settings.fingerprints)
                 result.findings.extend(findings)
         return result
@@ -219,12 +220,7 @@ class WorkRailSystem(System):
         checked = check_document(document, path, settings, linter.lint, extra_describing=rules.extra_describing)
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
         entry = linter.entry(checked)
-        record = None
-        if entry is not None and checked.workflow is not None:
-            slots = declared_slots(checked.workflow)
-            delegations = [[each.pointer, each.target, each.gives] for each in entry.delegations]
-            mentions = [[each.pointer, each.target, each.is_name] for each in entry.mentions]
-            record = [entry.id, entry.source_kind, delegations, slots, mentions, entry.name]
+        record = None if entry is None else entry.as_record()
         return FileResult(checked.findings, record, consulted=linter.consulted)
 
     def _rules(self) -> LazyRules[WorkflowRule]:
@@ -242,18 +238,18 @@ class WorkRailSystem(System):
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """Ids, delegations and bindings over all files; `complete` when a whole project was looked at."""
-        workflows = _of_workflows(records)
-        by_path = _registry_findings(workflows, workflow_settings(settings), complete)
-        by_path.update(_bindings_for(workflows, _of_bindings(records)))
+        entries = entries_of(records)
+        by_path = _registry_findings(entries, workflow_settings(settings), complete)
+        by_path.update(_bindings_for(entries, records))
         for path, findings in by_path.items():
-            _locate_again(findings, path)
+            _locate_again(findings, path, fingerprints=settings.fingerprints)
         return [finding for findings in by_path.values() for finding in findings]
 
     def reconsider(self, findings: list[Finding], records: Mapping[str, object]) -> list[Finding]:
         if len(records) < 2:
             return findings
 
-        entries = _entries(_of_workflows(records))
+        entries = entries_of(records)
         findings = _without_given(_said_once(findings), entries)
         if not any(finding.name in RENAMES for finding in findings):
             return findings
@@ -275,7 +271,7 @@ _ABOUT_THE_RUN = "catalog-hash-not-engine"
 
 
 def _said_once(findings: list[Finding]) -> list[Finding]:
-    """The findings, with only the first of those that would be the same for every file."""
+    """Return the findings, with only the first of those that would be the same for every file."""
     repeated = [finding for finding in findings if finding.name == _ABOUT_THE_RUN]
     if len(repeated) < 2:
         return findings
@@ -284,7 +280,7 @@ def _said_once(findings: list[Finding]) -> list[Finding]:
 
 
 def _without_given(findings: list[Finding], entries: list[Entry]) -> list[Finding]:
-    """The findings without those about variables that a workflow which delegates to the file sets."""
+    """Return the findings without those about variables that a workflow which delegates to the file sets."""
     given: dict[str, set[str]] = {}
     for entry in entries:
         for delegation in entry.delegations:
@@ -293,36 +289,16 @@ def _without_given(findings: list[Finding], entries: list[Entry]) -> list[Findin
     return [finding for finding in findings if not is_set_by_caller(finding, paths)]
 
 
-def _of_workflows(records: Mapping[str, object]) -> dict[str, list[Any]]:
-    """Return the records of workflows, which are lists."""
-    return {path: record for path, record in records.items() if isinstance(record, list)}
+def entries_of(records: Mapping[str, object]) -> list[Entry]:
+    """Return the entries of workflows, whose records are lists."""
+    return [Entry.from_record(path, record) for path, record in records.items() if isinstance(record, list)]
 
 
-def _of_bindings(records: Mapping[str, object]) -> dict[str, dict[str, Any]]:
-    """Return the records of bindings files, which are objects."""
-    return {path: record for path, record in records.items() if isinstance(record, dict)}
-
-
-def _entries(records: dict[str, Any]) -> list[Entry]:
-    return [
-        Entry(
-            path,
-            ident,
-            kind,
-            tuple(Delegation(pointer, target, tuple(gives)) for pointer, target, gives in delegations),
-            tuple(Mention(*item) for item in mentions),
-            name,
-        )
-        for path, (ident, kind, delegations, _, mentions, name) in records.items()
-    ]
-
-
-def _registry_findings(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
-    """Return what the records of workflows show about each other, by path; the findings have no spans yet."""
-    if len(records) <= 1 and all(not d and not m and not i.startswith("wr.") for i, _, d, _, m, _ in records.values()):
+def _registry_findings(entries: list[Entry], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
+    """Return what the entries of workflows show about each other, by path; the findings have no spans yet."""
+    if len(entries) <= 1 and not any(each.delegations or each.mentions or is_reserved(each.id) for each in entries):
         return {}  # a single workflow that refers to no other can't clash
 
-    entries = _entries(records)
     says_names = any(mention.is_name for entry in entries for mention in entry.mentions)
     by_path = registry_findings(
         entries,
@@ -337,25 +313,25 @@ def _registry_findings(records: dict[str, Any], settings: Settings, complete: bo
     return by_path
 
 
-def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[str, list[Finding]]:
-    """Return what bindings files say about workflows that were looked at too, by path of the bindings file."""
-    if not bindings:
-        return {}
+def _bindings_for(entries: list[Entry], records: Mapping[str, object]) -> dict[str, list[Finding]]:
+    """Return what bindings files say about workflows that were looked at too, by path of the bindings file.
 
+    Their records are objects.
+    """
     declared: dict[str, set[str]] = {}
-    for ident, _, _, slots, _, _ in workflows.values():
-        declared.setdefault(ident, set()).update(slots)
-    return {
-        path: unknown for path, record in bindings.items() if (unknown := unknown_slots(record["sections"], declared))
-    }
+    for entry in entries:
+        declared.setdefault(entry.id, set()).update(entry.slots)
+    bindings = {path: record["sections"] for path, record in records.items() if isinstance(record, dict)}
+    unknown = {path: unknown_slots(sections, declared) for path, sections in bindings.items()}
+    return {path: findings for path, findings in unknown.items() if findings}
 
 
-def _locate_again(findings: list[Finding], path: str) -> None:
+def _locate_again(findings: list[Finding], path: str, *, fingerprints: bool) -> None:
     """Findings made without the document get their spans from the file; one that is gone has none to give."""
     read = read_file(path)
     if isinstance(read, Ok):
         document = read_json(read.value, parity=True)
-        locate(findings, document, path, value=document.value)
+        locate(findings, document, path, value=document.value, fingerprints=fingerprints)
 
 
 def _cap(findings: list[Finding]) -> None:

@@ -7,7 +7,7 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from copy import copy
+from typing import Any
 
 from workrail_lint.base.result import Record
 from workrail_lint.base.suggest import did_you_mean, nearest_id
@@ -57,7 +57,7 @@ class Mention(Record):
 class Entry(Record):
     """The facts about a workflow that other files need."""
 
-    __slots__ = ("delegations", "id", "mentions", "name", "path", "source_kind")
+    __slots__ = ("delegations", "id", "mentions", "name", "path", "slots", "source_kind")
 
     def __init__(
         self,
@@ -67,6 +67,7 @@ class Entry(Record):
         delegations: tuple[Delegation, ...] = (),
         mentions: tuple[Mention, ...] = (),
         name: str = "",
+        slots: tuple[str, ...] = (),
     ) -> None:
         self.path = path
         self.id = id
@@ -74,6 +75,20 @@ class Entry(Record):
         self.delegations = delegations
         self.mentions = mentions
         self.name = name
+        self.slots = slots  # that bindings can fill
+
+    @classmethod
+    def from_record(cls, path: str, record: list[Any]) -> Entry:
+        """Return the entry of a workflow from what `as_record` made of it."""
+        ident, kind, delegations, slots, mentions, name = record
+        known = (Delegation(pointer, target, tuple(gives)) for pointer, target, gives in delegations)
+        return cls(path, ident, kind, tuple(known), tuple(Mention(*each) for each in mentions), name, tuple(slots))
+
+    def as_record(self) -> list[Any]:
+        """Return the entry without its path as plain JSON, which comes back from a cache as it was."""
+        delegations = [[each.pointer, each.target, list(each.gives)] for each in self.delegations]
+        mentions = [[each.pointer, each.target, each.is_name] for each in self.mentions]
+        return [self.id, self.source_kind, delegations, list(self.slots), mentions, self.name]
 
     @property
     def root(self) -> str:
@@ -109,7 +124,7 @@ def registry_findings(
     routine_ids: Collection[str] = (),
     complete: bool = False,
 ) -> dict[str, list[Finding]]:
-    """The findings by path, for the paths that have any.
+    """Return the findings by path, for the paths that have any.
 
     `bundled_ids` are workflows and routines that come with the engine and need not be among the entries, and
     `bundled_names` the ids of some of them by the name that people see. `routine_ids` are those of the folder that
@@ -132,7 +147,7 @@ def registry_findings(
 
 
 def with_free_ids(findings: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
-    """The findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
+    """Return the findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
 
     Of two workflows that would get the same id the later file has to give way; variants of one keep sharing theirs.
     """
@@ -159,10 +174,11 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
     if new is None or not isinstance(operation, Replace) or operation.value == new:
         return finding
 
-    result = copy(finding)  # what the file's own check said may be kept for the next run
-    result.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)
-    result.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
-    return result
+    # Another finding, because what the file's own check said may be kept for the next run.
+    return finding.replaced(
+        message=finding.message.removesuffix(quoted(operation.value)) + quoted(new),
+        fix=unsafe(f"rename it to {new}", Replace(operation.pointer, new)),
+    )
 
 
 class _Registry:
@@ -327,7 +343,7 @@ class _Registry:
         return is_routine and bool(self.routine_ids)  # those of the project are where it keeps them
 
     def _meant(self, entry: Entry, target: str) -> set[_Node]:
-        """The workflows an id can stand for: that of the same workspace, or else those of the others."""
+        """Return the workflows an id can stand for: that of the same workspace, or else those of the others."""
         nodes = self.nodes.get(target, set())
         own = (entry.node[0], target)
         return {own} if own in nodes else nodes
@@ -352,7 +368,7 @@ class _Registry:
         return self._finding("delegation-unknown", pointer, message, engine=judged, severity=severity)
 
     def _nearest(self, target: str) -> str | None:
-        """The id that was probably meant. Among very many the look would take longer than it helps."""
+        """Return the id that was probably meant. Among very many the look would take longer than it helps."""
         if target not in self._suggestions:
             known = sorted(self.startable | self.bundled | self.routine_ids)
             self._suggestions[target] = nearest_id(target, known) if len(known) <= _MANY else None
@@ -374,13 +390,13 @@ class _Registry:
 
 
 def _plain_name(name: str) -> str:
-    """A name without what people add or leave out: case, and the words routine and workflow."""
+    """Return a name without what people add or leave out: case, and the words routine and workflow."""
     words = [word for word in name.lower().split() if word not in ("routine", "workflow", "the")]
     return " ".join(words)
 
 
 def _clashes(rivals: list[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Files with one id that get in each other's way, each with the others in words."""
+    """Yield files with one id that get in each other's way, each with the others in words."""
     beside: dict[tuple[str, Variant], list[Entry]] = {}
     by_root: dict[str, list[Entry]] = {}
     for entry in rivals:
@@ -404,7 +420,7 @@ def _listed(paths: list[str], count: int) -> str:
 
 
 def _other_source(root: str) -> str | None:
-    """A workspace has two folders that are read together: `workflows` and `.workrail/workflows`."""
+    """Return the other of two folders that are read together: `workflows` and `.workrail/workflows`."""
     folder, _, name = root.rpartition("/")
     if name != identity.SOURCE_FOLDER:
         return None
@@ -435,7 +451,7 @@ def _circular_part(targets: _Graph) -> _Graph:
 
 
 def _way_back(start: _Node, target: _Node, graph: _Graph) -> list[str] | None:
-    """The shortest way from a target back to where it was delegated from, as ids; None when there is none."""
+    """Return the shortest way from a target back to where it was delegated from, as ids; None when there is none."""
     if start not in graph or target not in graph:
         return None
     before: dict[_Node, _Node] = {target: start}

@@ -5,22 +5,56 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items
+from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, ByType, Items, Members, members
 from workrail_lint.documents.nodes import Node as DocumentNode
 from workrail_lint.systems.blocks.model.graph import DefinitionNode, GraphNode, GroupNode, TransitionNode
 
 AgentNodeType: TypeAlias = "Literal['planner', 'backend', 'frontend', 'reviewer', 'orchestrator', 'devops', 'ideation', 'architect', 'surveyor', 'prd', 'acceptance', 'coding', 'utest', 'debugger', 'security', 'validation', 'deployment', 'monitor', 'release', 'cursor']"  # noqa: E501
 Backend: TypeAlias = "Literal['claude', 'cursor', 'codex']"
 BlockType: TypeAlias = "Literal['plan', 'dev', 'test', 'review', 'devops']"
+Containers: TypeAlias = "Literal['warm', 'cold', 'none']"
+Enforcement: TypeAlias = "Literal['prompt', 'hook']"
+EventType: TypeAlias = "Literal['execution_started', 'execution_completed', 'execution_failed', 'execution_aborted', 'folder_created', 'gate_waiting', 'node_started', 'node_completed', 'node_failed', 'node_skipped', 'node_retry', 'node_retry_exhausted', 'block_gate_open', 'gate_decided', 'block_revision', 'write_blocked', 'lane_started', 'lane_settled', 'fan_in', 'lane:conflict-detected', 'execution_paused', 'execution_resumed']"  # noqa: E501
+ExecutionStatus: TypeAlias = "Literal['pending', 'running', 'paused', 'waiting_gate', 'completed', 'failed', 'aborted']"
+FailureMode: TypeAlias = "Literal['lenient', 'strict']"
 GateMode: TypeAlias = "Literal['auto_continue', 'gate']"
 GateType: TypeAlias = "Literal['approval', 'review', 'decision', 'confirmation']"
+GitState: TypeAlias = "Literal['clean', 'dirty', 'none']"
 MergeStrategy: TypeAlias = "Literal['concatenate', 'workspace', 'fail-on-conflict']"
 NodeKind: TypeAlias = "Literal['agent', 'control']"
+NodeStatus: TypeAlias = "Literal['pending', 'running', 'completed', 'failed', 'skipped', 'waiting_gate']"
 OutputStatus: TypeAlias = "Literal['completed', 'failed', 'partial']"
+PauseAnswer: TypeAlias = "Literal['resume', 'abort']"
 PortType: TypeAlias = "Literal['input', 'output']"
+Profile: TypeAlias = "Literal['contract', 'extended']"
+Resolution: TypeAlias = "Literal['first-complete-wins', 'user-resolved']"
+RunProfile: TypeAlias = "Literal['contract', 'studio']"
 Scrutiny: TypeAlias = "Literal['summary', 'file_list', 'full_content', 'full_detail']"
+Synthetic: TypeAlias = "Literal['missing', 'malformed', 'mismatch', 'exit', 'timeout', 'aborted']"
 VariableType: TypeAlias = "Literal['string', 'number', 'boolean', 'json', 'array']"
 WorkflowStatus: TypeAlias = "Literal['active', 'paused']"
+
+
+class Block(DocumentNode):
+    """A run: a definition, a repository, what agents do and what people answer."""
+
+    workflow: str = ""
+    workflows: Sequence[str] = ()
+    repo: Repo | None = None
+    execution: str | None = None
+    telemetry: bool | None = None
+    failure_mode: FailureMode | None = None
+    containers: Containers | None = None
+    enforce: Enforcement | None = None
+    deliverables: Profile | None = None
+    profile: RunProfile | None = None
+    variables: Mapping[str, Any] = NO_MEMBERS
+    replies: Mapping[str, Reply] = NO_MEMBERS
+    gates: Mapping[str, Sequence[str | Revision]] = NO_MEMBERS
+    conflicts: Mapping[str, str] = NO_MEMBERS
+    manual: Mapping[str, str] = NO_MEMBERS
+    pauses: Mapping[str, PauseAnswer] = NO_MEMBERS
+    check: Checks | None = None
 
 
 class BlockOutput(DocumentNode):
@@ -42,6 +76,27 @@ class BlockOutput(DocumentNode):
     files_modified: Sequence[str] = ()
     files_created: Sequence[str] = ()
     timestamp: str = ""
+
+
+class BlockScenario(DocumentNode):
+    """A simulated run of stateless blocks and its expected result."""
+
+    schema_: str | None = None
+    name: str | None = None
+    description: str | None = None
+    enforces: Sequence[str] = ()
+    golden: bool | None = None
+    skip: str | None = None
+    generated: Generated | None = None
+    block: Block
+    expect: Expectations | None = None
+
+
+class Checks(DocumentNode):
+    """Extra runs for comparison."""
+
+    stateless: bool | None = None
+    permutations: bool | None = None
 
 
 class CodeDeliverables(DocumentNode):
@@ -110,6 +165,30 @@ class EventData(DocumentNode):
 
     lane: str | None = None
     group_id: str | None = None
+
+
+class Expectations(DocumentNode):
+    """The expectations of the run. Only fields that are present, the status and broken contracts are checked."""
+
+    execution_status: ExecutionStatus | None = None
+    steps: Sequence[str] = ()
+    nodes: Mapping[str, NodeStatus] = NO_MEMBERS
+    synthetic: Mapping[str, Synthetic] = NO_MEMBERS
+    events: Sequence[EventType] = ()
+    blockers: Sequence[str | Mapping[str, Any]] = ()
+    findings: Sequence[str | Mapping[str, Any]] = ()
+    conflicts: Sequence[ExpectedConflict] = ()
+    applied: Mapping[str, str] = NO_MEMBERS
+    files: Mapping[str, str | None] = NO_MEMBERS
+
+
+class ExpectedConflict(DocumentNode):
+    """A conflict; fields that are left out are not compared."""
+
+    conflicting_file: str = ""
+    lanes: Sequence[str] = ()
+    resolution: Resolution | None = None
+    applied_from: str | None = None
 
 
 class ExpressionCondition(DocumentNode):
@@ -181,6 +260,14 @@ class GateOption(DocumentNode):
     value: str = ""
     description: str | None = None
     is_default: bool | None = None
+
+
+class Generated(DocumentNode):
+    """Who wrote the file, and what it is there for."""
+
+    by: str = ""
+    goals: Sequence[str] = ()
+    digest: str = ""
 
 
 class GenericDeliverables(DocumentNode):
@@ -299,6 +386,27 @@ class Position(DocumentNode):
     y: float | None = None
 
 
+class Reply(DocumentNode):
+    """The actions of an agent in one run of its block."""
+
+    ticks: float | None = None
+    write: Mapping[str, str | None] = NO_MEMBERS
+    exit: float | None = None
+    output: Literal["none"] | Mapping[str, Any] | None = None
+    raw_: str | None = None
+    timeout: bool | None = None
+    abort: bool | None = None
+
+
+class Repo(DocumentNode):
+    """The repository that the blocks find at the mount point."""
+
+    files: Mapping[str, str] = NO_MEMBERS
+    git: GitState | None = None
+    restrictions: Sequence[str] = ()
+    read_only: bool | None = None
+
+
 class ReviewDeliverables(DocumentNode):
     """The result of a review."""
 
@@ -306,6 +414,12 @@ class ReviewDeliverables(DocumentNode):
     findings: Sequence[str] = ()
     approved: bool | None = None
     summary: str | None = None
+
+
+class Revision(DocumentNode):
+    """Sends a block back."""
+
+    revise: str = ""
 
 
 class RunEvent(DocumentNode):
@@ -419,15 +533,17 @@ class Variable(DocumentNode):
     description: str | None = None
 
 
-BlockOutput.leaves = {
-    "blockId": "block_id",
-    "blockType": "block_type",
-    "status": "status",
-    "summary": "summary",
-    "filesModified": "files_modified",
-    "filesCreated": "files_created",
-    "timestamp": "timestamp",
+Block.leaves = members(
+    "workflow workflows execution telemetry failureMode containers enforce deliverables profile variables conflicts "
+    "manual pauses"
+)
+Block.parts = {
+    "repo": ("repo", Repo),
+    "replies": ("replies", Members(Reply)),
+    "gates": ("gates", Members(Items(ByType(of_object=Revision)))),
+    "check": ("check", Checks),
 }
+BlockOutput.leaves = members("blockId blockType status summary filesModified filesCreated timestamp")
 BlockOutput.parts = {
     "deliverables": (
         "deliverables",
@@ -444,48 +560,37 @@ BlockOutput.parts = {
         ),
     )
 }
-CodeDeliverables.leaves = {"blockType": "block_type", "filesChanged": "files_changed", "diffSummary": "diff_summary"}
-ConditionConfig.leaves = {
-    "expression": "expression",
-    "trueBranchNodeId": "true_branch_node_id",
-    "falseBranchNodeId": "false_branch_node_id",
+BlockScenario.leaves = members("$schema=schema_ name description enforces golden skip")
+BlockScenario.parts = {
+    "generated": ("generated", Generated),
+    "block": ("block", Block),
+    "expect": ("expect", Expectations),
 }
-Config.leaves = {
-    "model": "model",
-    "maxTurns": "max_turns",
-    "maxBudgetUsd": "max_budget_usd",
-    "timeoutSeconds": "timeout_seconds",
-    "allowedTools": "allowed_tools",
-    "extraFlags": "extra_flags",
-    "outputChecklist": "output_checklist",
-    "systemPrompt": "system_prompt",
-    "systemPromptPrefix": "system_prompt_prefix",
-    "backend": "backend",
-    "blockType": "block_type",
-    "gateMode": "gate_mode",
-    "maxRetries": "max_retries",
-    "retryableExitCodes": "retryable_exit_codes",
-}
+BlockScenario.required_parts = ("block",)
+Checks.leaves = members("stateless permutations")
+CodeDeliverables.leaves = members("blockType filesChanged diffSummary")
+ConditionConfig.leaves = members("expression trueBranchNodeId falseBranchNodeId")
+Config.leaves = members(
+    "model maxTurns maxBudgetUsd timeoutSeconds allowedTools extraFlags outputChecklist systemPrompt "
+    "systemPromptPrefix backend blockType gateMode maxRetries retryableExitCodes"
+)
 Config.parts = {
     "conditionConfig": ("condition_config", ConditionConfig),
     "forEachConfig": ("for_each_config", ForEachConfig),
     "subWorkflowConfig": ("sub_workflow_config", SubWorkflowConfig),
 }
-DevopsDeliverables.leaves = {"operations": "operations", "status": "status", "summary": "summary"}
-Environment.leaves = {
-    "WORKFLOW_ID": "workflow_id",
-    "EXECUTION_ID": "execution_id",
-    "NODE_ID": "node_id",
-    "STEP_INDEX": "step_index",
-    "FILE_RESTRICTIONS": "file_restrictions",
-    "TELEMETRY_ENABLED": "telemetry_enabled",
-    "TELEMETRY_URL": "telemetry_url",
-    "OUTPUT_DIR": "output_dir",
-    "PREVIOUS_BLOCK_ID": "previous_block_id",
-}
-EventData.leaves = {"lane": "lane", "groupId": "group_id"}
-ExpressionCondition.leaves = {"expression": "expression"}
-FanInResult.leaves = {"mergeStrategy": "merge_strategy"}
+DevopsDeliverables.leaves = members("operations status summary")
+Environment.leaves = members(
+    "WORKFLOW_ID=workflow_id EXECUTION_ID=execution_id NODE_ID=node_id STEP_INDEX=step_index "
+    "FILE_RESTRICTIONS=file_restrictions TELEMETRY_ENABLED=telemetry_enabled TELEMETRY_URL=telemetry_url "
+    "OUTPUT_DIR=output_dir PREVIOUS_BLOCK_ID=previous_block_id"
+)
+EventData.leaves = members("lane groupId")
+Expectations.leaves = members("executionStatus steps nodes synthetic events blockers findings applied files")
+Expectations.parts = {"conflicts": ("conflicts", Items(ExpectedConflict))}
+ExpectedConflict.leaves = members("conflictingFile lanes resolution appliedFrom")
+ExpressionCondition.leaves = members("expression")
+FanInResult.leaves = members("mergeStrategy")
 FanInResult.parts = {
     "blockOutputs": ("block_outputs", Items(BlockOutput)),
     "conflicts": (
@@ -499,57 +604,22 @@ FanInResult.parts = {
         ),
     ),
 }
-FileAccess.leaves = {"n": "n", "lane": "lane", "workspace": "workspace", "path": "path"}
-FileCopy.leaves = {"n": "n", "groupId": "group_id", "path": "path"}
-FirstCompleteWins.leaves = {"conflictingFile": "conflicting_file", "lanes": "lanes", "appliedFrom": "applied_from"}
-ForEachConfig.leaves = {
-    "collectionVariable": "collection_variable",
-    "itemVariable": "item_variable",
-    "bodyNodeIds": "body_node_ids",
-    "maxIterations": "max_iterations",
-}
-Gate.leaves = {
-    "id": "id",
-    "nodeId": "node_id",
-    "gateType": "gate_type",
-    "prompt": "prompt",
-    "required": "required",
-    "timeoutSeconds": "timeout_seconds",
-}
+FileAccess.leaves = members("n lane workspace path")
+FileCopy.leaves = members("n groupId path")
+FirstCompleteWins.leaves = members("conflictingFile lanes appliedFrom")
+ForEachConfig.leaves = members("collectionVariable itemVariable bodyNodeIds maxIterations")
+Gate.leaves = members("id nodeId gateType prompt required timeoutSeconds")
 Gate.parts = {"options": ("options", Items(GateOption))}
-GateOption.leaves = {"label": "label", "value": "value", "description": "description", "isDefault": "is_default"}
-GenericDeliverables.leaves = {"summary": "summary"}
-GithubMount.leaves = {
-    "source": "source",
-    "branch": "branch",
-    "cloneDepth": "clone_depth",
-    "fileRestrictions": "file_restrictions",
-    "readOnly": "read_only",
-    "githubUrl": "github_url",
-}
-GroupMerge.leaves = {"group": "group", "completionOrder": "completion_order", "applied": "applied"}
+GateOption.leaves = members("label value description isDefault")
+Generated.leaves = members("by goals digest")
+GenericDeliverables.leaves = members("summary")
+GithubMount.leaves = members("source branch cloneDepth fileRestrictions readOnly githubUrl")
+GroupMerge.leaves = members("group completionOrder applied")
 GroupMerge.parts = {"result": ("result", FanInResult), "content": ("content", MergeContent)}
-LocalMount.leaves = {
-    "source": "source",
-    "branch": "branch",
-    "cloneDepth": "clone_depth",
-    "fileRestrictions": "file_restrictions",
-    "readOnly": "read_only",
-    "localPath": "local_path",
-}
-MergeContent.leaves = {"main": "main", "lanes": "lanes"}
-Metadata.leaves = {
-    "name": "name",
-    "version": "version",
-    "createdAt": "created_at",
-    "updatedAt": "updated_at",
-    "tags": "tags",
-    "description": "description",
-    "createdBy": "created_by",
-    "lastUsedAt": "last_used_at",
-    "status": "status",
-}
-Node.leaves = {"id": "id", "type": "type", "label": "label", "description": "description", "kind": "kind"}
+LocalMount.leaves = members("source branch cloneDepth fileRestrictions readOnly localPath")
+MergeContent.leaves = members("main lanes")
+Metadata.leaves = members("name version createdAt updatedAt tags description createdBy lastUsedAt status")
+Node.leaves = members("id type label description kind")
 Node.parts = {
     "config": ("config", Config),
     "inputs": ("inputs", Items(Port)),
@@ -557,34 +627,18 @@ Node.parts = {
     "position": ("position", Position),
 }
 Node.required_parts = ("config", "position")
-ParallelGroup.leaves = {
-    "id": "id",
-    "label": "label",
-    "laneNodeIds": "lane_node_ids",
-    "dormancyTimeoutMs": "dormancy_timeout_ms",
-    "mergeStrategy": "merge_strategy",
-}
-PlainCondition.leaves = {"type": "type", "expression": "expression"}
-PlanDeliverables.leaves = {"markdownDocument": "markdown_document", "taskList": "task_list"}
-Port.leaves = {
-    "name": "name",
-    "dataType": "data_type",
-    "type": "type",
-    "required": "required",
-    "description": "description",
-}
-Position.leaves = {"x": "x", "y": "y"}
-ReviewDeliverables.leaves = {"findings": "findings", "approved": "approved", "summary": "summary"}
-RunEvent.leaves = {"n": "n", "type": "type", "nodeId": "node_id"}
+ParallelGroup.leaves = members("id label laneNodeIds dormancyTimeoutMs mergeStrategy")
+PlainCondition.leaves = members("type expression")
+PlanDeliverables.leaves = members("markdownDocument taskList")
+Port.leaves = members("name dataType type required description")
+Position.leaves = members("x y")
+Reply.leaves = members("ticks write exit output raw=raw_ timeout abort")
+Repo.leaves = members("files git restrictions readOnly")
+ReviewDeliverables.leaves = members("findings approved summary")
+Revision.leaves = members("revise")
+RunEvent.leaves = members("n type nodeId")
 RunEvent.parts = {"data": ("data", EventData)}
-RunTrace.leaves = {
-    "plan": "plan",
-    "outputFolder": "output_folder",
-    "limits": "limits",
-    "cold": "cold",
-    "warm": "warm",
-    "permutations": "permutations",
-}
+RunTrace.leaves = members("plan outputFolder limits cold warm permutations")
 RunTrace.parts = {
     "events": ("events", Items(RunEvent)),
     "steps": ("steps", Items(TraceStep)),
@@ -592,12 +646,7 @@ RunTrace.parts = {
     "accesses": ("accesses", Items(FileAccess)),
     "copies": ("copies", Items(FileCopy)),
 }
-StudioWorkflow.leaves = {
-    "id": "id",
-    "rules": "rules",
-    "defaultScrutinyLevel": "default_scrutiny_level",
-    "timeoutSeconds": "timeout_seconds",
-}
+StudioWorkflow.leaves = members("id rules defaultScrutinyLevel timeoutSeconds")
 StudioWorkflow.parts = {
     "metadata": ("metadata", Metadata),
     "nodes": ("nodes", Items(Node)),
@@ -607,23 +656,12 @@ StudioWorkflow.parts = {
     "parallelGroups": ("parallel_groups", Items(ParallelGroup)),
 }
 StudioWorkflow.required_parts = ("metadata",)
-SubWorkflowConfig.leaves = {
-    "workflowId": "workflow_id",
-    "inputMappings": "input_mappings",
-    "outputMappings": "output_mappings",
-}
-TestDeliverables.leaves = {"summary": "summary"}
+SubWorkflowConfig.leaves = members("workflowId inputMappings outputMappings")
+TestDeliverables.leaves = members("summary")
 TestDeliverables.parts = {"testResults": ("test_results", TestResults)}
-TestResults.leaves = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
-TraceStep.leaves = {
-    "node": "node",
-    "stepIndex": "step_index",
-    "env": "env",
-    "detected": "detected",
-    "output": "output",
-    "synthetic": "synthetic",
-}
-Transition.leaves = {"id": "id", "sourceNodeId": "source_node_id", "targetNodeId": "target_node_id", "label": "label"}
+TestResults.leaves = members("passed failed skipped")
+TraceStep.leaves = members("node stepIndex env detected output synthetic")
+Transition.leaves = members("id sourceNodeId targetNodeId label")
 Transition.parts = {
     "condition": (
         "condition",
@@ -638,12 +676,6 @@ Transition.parts = {
         ),
     )
 }
-UnresolvedConflict.leaves = {"conflictingFile": "conflicting_file", "lanes": "lanes"}
-UserResolved.leaves = {"conflictingFile": "conflicting_file", "lanes": "lanes", "appliedFrom": "applied_from"}
-Variable.leaves = {
-    "name": "name",
-    "type": "type",
-    "required": "required",
-    "defaultValue": "default_value",
-    "description": "description",
-}
+UnresolvedConflict.leaves = members("conflictingFile lanes")
+UserResolved.leaves = members("conflictingFile lanes appliedFrom")
+Variable.leaves = members("name type required defaultValue description")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from workrail_lint.base.timestamps import Instant, instant_of
 from workrail_lint.documents.operations import Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.schema.engine import Violation
@@ -45,7 +46,6 @@ from workrail_lint.systems.blocks.rules.samples import (
     lanes,
     output_path,
 )
-from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.units import Unit, UnitFile
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
 from workrail_lint.systems.blocks.wording import shown, shown_list, text_or_type

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.timestamps import Instant, instant_of
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity, unsafe
 from workrail_lint.rules.base import Example, Report
@@ -40,7 +41,6 @@ from workrail_lint.systems.blocks.rules.samples import (
     output_path,
     workflow,
 )
-from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.units import Unit, UnitFile
 from workrail_lint.systems.blocks.vocabulary import ConditionType, OutputStatus
 from workrail_lint.systems.blocks.wording import shown, shown_list

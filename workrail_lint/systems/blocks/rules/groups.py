@@ -141,6 +141,8 @@ class ConcatenateWithEditors(DefinitionRule):
     origin = CONTRACT
     summary = "Lanes that edit files are merged with `concatenate`."
     why = "`concatenate` keeps the outputs and discards every edit of the lanes."
+    bad = lanes("reviewer", "coding", mergeStrategy="concatenate")
+    good = lanes("reviewer", "security", mergeStrategy="concatenate")
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -152,10 +154,6 @@ class ConcatenateWithEditors(DefinitionRule):
                 lane = f"{node.block_type.value} lane {shown(node.id)}"
                 text = f"the group {shown(item.id)} discards the edits of the {lane}"
                 report(f"{item.pointer}/laneNodeIds/{at}", text)
-
-    def examples(self) -> Iterator[Example]:
-        bad = lanes("reviewer", "coding", mergeStrategy="concatenate")
-        yield self.example(bad, lanes("reviewer", "security", mergeStrategy="concatenate"))
 
 
 class LaneGateIgnored(DefinitionRule):

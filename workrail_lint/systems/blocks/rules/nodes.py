@@ -69,6 +69,14 @@ class NodeContradiction(DefinitionRule):
     origin = DECIDED
     summary = "The block type of a node contradicts its type, or its two task instructions differ."
     why = "The configuration wins, so an agent in one role is expected to deliver what another role produces."
+    bad = (
+        workflow(sample_node("dev", "coding", config={"blockType": "plan"})),
+        workflow(sample_node("plan", prompt="Plan", description="Write code")),
+    )
+    good = (
+        workflow(sample_node("dev", "coding", config={"blockType": "dev"})),
+        workflow(sample_node("plan", prompt=None, description="Plan")),
+    )
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for node in document.definition.nodes:
@@ -81,16 +89,6 @@ class NodeContradiction(DefinitionRule):
                 continue
             text = f"{shown(node.id)} has a different description; the agent only sees the system prompt"
             report(f"{node.pointer}/description", text)
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            workflow(sample_node("dev", "coding", config={"blockType": "plan"})),
-            workflow(sample_node("dev", "coding", config={"blockType": "dev"})),
-        )
-        yield self.example(
-            workflow(sample_node("plan", prompt="Plan", description="Write code")),
-            workflow(sample_node("plan", prompt=None, description="Plan")),
-        )
 
 
 class StudioUnsupported(DefinitionRule):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import did_you_mean, nearest
+from workrail_lint.base.timestamps import parse_timestamp
 from workrail_lint.documents.nodes import Node, numbered
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.documents.pointer import child
@@ -21,7 +22,6 @@ from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_below_output, i
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, edge, node, output, output_path, workflow
 from workrail_lint.systems.blocks.rules.shapes import shape_problem
-from workrail_lint.systems.blocks.timestamps import parse_timestamp
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import (
     SUMMARY_SENTENCES,

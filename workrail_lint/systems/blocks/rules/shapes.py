@@ -73,7 +73,7 @@ def _missing(violation: Violation, document: BlockDocument) -> Description:
     if typo is not None:
         fix = safe(f"rename it to {name}", Rename(child(pointer, typo), name))
         message = f"{shown(name)} is missing from {owner}; {shown(typo)} is not read"
-        return Description(message, fix, pointer=child(pointer, typo), on_name=True)
+        return Description(message, fix, pointer=child(pointer, typo))
     fix = safe(f"add {name} as an empty list", Insert(pointer, name, None, [])) if place in _EMPTY_LISTS else None
     return Description(f"{shown(name)} is missing from {owner}", fix, pointer=place)
 

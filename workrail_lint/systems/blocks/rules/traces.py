@@ -70,18 +70,14 @@ class OutputFolderLate(TraceRule):
     origin = CONTRACT
     summary = "The first block started before the output folder existed."
     why = "A block that finishes early has nowhere to write its output, and counts as failed."
+    bad = events("execution_started", ("node_started", "a"), "folder_created")
+    good = events("execution_started", "folder_created", ("node_started", "a"))
 
     def problems(self, trace: Trace) -> Iterator[Problem]:
         starts = trace.of_type(*STARTED)
         creations = [event.at for event in trace.of_type("folder_created")]
         if starts and (not creations or starts[0].at < creations[0]):
             yield starts[0].pointer, f"the block {shown(starts[0].lane)} started before the output folder existed"
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            events("execution_started", ("node_started", "a"), "folder_created"),
-            events("execution_started", "folder_created", ("node_started", "a")),
-        )
 
 
 class StartedEarly(TraceRule):
@@ -475,6 +471,8 @@ class LaneIdentity(TraceRule):
     why = (
         "Lanes share the ids of the workflow and the run, and differ in node and step; otherwise outputs get mixed up."
     )
+    bad = events("folder_created", *_STARTED, steps=[step("a", 0), step("b", 0)])
+    good = events("folder_created", *_STARTED, steps=[step("a", 0), step("b", 1)])
 
     def problems(self, trace: Trace) -> Iterator[Problem]:
         group_of = _started_together(trace)
@@ -491,12 +489,6 @@ class LaneIdentity(TraceRule):
                         both = f"{shown(other)} and {shown(node)}"
                         yield step.at("env", problem), f"the lanes {both} have {_SHARED[problem]} {problem}"
                         break
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            events("folder_created", *_STARTED, steps=[step("a", 0), step("b", 0)]),
-            events("folder_created", *_STARTED, steps=[step("a", 0), step("b", 1)]),
-        )
 
 
 def _started_together(trace: Trace) -> dict[str, int]:

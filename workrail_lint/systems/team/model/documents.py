@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, ByType, Items, Members, Node
+from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, ByType, Items, Members, Node, members
 from workrail_lint.systems.team.model.nodes import CriterionNode, DecisionNode, StatusNode, TaskNode
 
 AgentName: TypeAlias = "Literal['SpecAgent', 'Architect', 'Planner', 'Designer', 'Researcher', 'Coder', 'Reviewer', 'QA', 'Security', 'Integrator', 'Docs', 'Orchestrator']"  # noqa: E501
@@ -324,78 +324,42 @@ class TestResults(Node):
 
 
 Acceptance.parts = {"acceptance_criteria": ("acceptance_criteria", Items(Criterion))}
-AddedFile.leaves = {"path": "path"}
-AgentInput.leaves = {
-    "project_type": "project_type",
-    "tools_available": "tools_available",
-    "artifact_list": "artifact_list",
-    "research_question": "research_question",
-    "lean": "lean",
-}
+AddedFile.leaves = members("path")
+AgentInput.leaves = members("project_type tools_available artifact_list research_question lean")
 AgentInput.parts = {"task": ("task", GivenTask), "repo_state": ("repo_state", RepoState)}
 AgentInput.required_parts = ("task", "repo_state")
-AgentOutput.leaves = {"status": "status", "summary": "summary"}
+AgentOutput.leaves = members("status summary")
 AgentOutput.parts = {"artifacts": ("artifacts", Artifacts), "gates": ("gates", Gates), "next": ("next", Next)}
 AgentOutput.required_parts = ("artifacts", "gates", "next")
-Artifacts.leaves = {
-    "files_to_create_or_update": "files_to_create_or_update",
-    "files_changed": "files_changed",
-    "tests_added_or_updated": "tests_added_or_updated",
-    "commands_to_run": "commands_to_run",
-    "manual_steps": "manual_steps",
-    "notes": "notes",
-    "design_spec_inline": "design_spec_inline",
-    "design_spec_file": "design_spec_file",
-    "confidence": "confidence",
-}
+Artifacts.leaves = members(
+    "files_to_create_or_update files_changed tests_added_or_updated commands_to_run manual_steps notes "
+    "design_spec_inline design_spec_file confidence"
+)
 Artifacts.parts = {
     "review_comments": ("review_comments", Items(ByType(of_object=ReviewComment))),
     "findings": ("findings", Items(ByType(of_object=SecurityFinding))),
     "options": ("options", Items(ResearchOption)),
     "test_results": ("test_results", TestResults),
 }
-Blocker.leaves = {"blocker": "blocker", "detail": "detail"}
-ChangeRequest.leaves = {"at": "at_", "decision_id": "decision_id", "answer": "answer", "state_context": "state_context"}
-CorrectionDispatch.leaves = {"agent": "agent", "task_id": "task_id", "at": "at_"}
-Criterion.leaves = {"id": "id", "description": "description", "verify": "verify"}
-Decision.leaves = {
-    "decision_id": "decision_id",
-    "question": "question",
-    "status": "status",
-    "answer": "answer",
-    "asked_at": "asked_at",
-    "resolved_at": "resolved_at",
-    "state_context": "state_context",
-    "resolution_reason": "resolution_reason",
-}
-DeletedFile.leaves = {"path": "path"}
-DesignGate.leaves = {"correction_status": "correction_status"}
+Blocker.leaves = members("blocker detail")
+ChangeRequest.leaves = members("at=at_ decision_id answer state_context")
+CorrectionDispatch.leaves = members("agent task_id at=at_")
+Criterion.leaves = members("id description verify")
+Decision.leaves = members("decision_id question status answer asked_at resolved_at state_context resolution_reason")
+DeletedFile.leaves = members("path")
+DesignGate.leaves = members("correction_status")
 DesignGate.parts = {"last_correction_dispatch": ("last_correction_dispatch", CorrectionDispatch)}
-DispatchItem.leaves = {"agent": "agent", "project_type": "project_type"}
+DispatchItem.leaves = members("agent project_type")
 DispatchItem.parts = {"task": ("task", GivenTask)}
 DispatchItem.required_parts = ("task",)
-DispatchPlan.leaves = {"state": "state", "why": "why", "next_state_hint": "next_state_hint"}
+DispatchPlan.leaves = members("state why next_state_hint")
 DispatchPlan.parts = {
     "dispatch": ("dispatch", Items(DispatchItem)),
     "blockers": ("blockers", Items(ByType(of_object=Blocker))),
 }
 GateTracking.parts = {"APPROVE_DESIGN": ("approve_design", DesignGate)}
-Gates.leaves = {
-    "meets_definition_of_done": "meets_definition_of_done",
-    "needs_review": "needs_review",
-    "needs_tests": "needs_tests",
-    "security_concerns": "security_concerns",
-}
-GivenTask.leaves = {
-    "id": "id",
-    "title": "title",
-    "goal": "goal",
-    "non_goals": "non_goals",
-    "constraints": "constraints",
-    "context_files": "context_files",
-    "acceptance_checks": "acceptance_checks",
-    "risk_flags": "risk_flags",
-}
+Gates.leaves = members("meets_definition_of_done needs_review needs_tests security_concerns")
+GivenTask.leaves = members("id title goal non_goals constraints context_files acceptance_checks risk_flags")
 GivenTask.parts = {
     "session_changed_files": (
         "session_changed_files",
@@ -407,77 +371,26 @@ GivenTask.parts = {
         ),
     )
 }
-ModifiedFile.leaves = {"path": "path"}
-Next.leaves = {
-    "recommended_agent": "recommended_agent",
-    "recommended_task_id": "recommended_task_id",
-    "reason": "reason",
-}
-Project.leaves = {"name": "name", "definition_of_done": "definition_of_done"}
-RenamedFile.leaves = {"path": "path", "old_path": "old_path"}
-RepoState.leaves = {"branch": "branch", "ci_status": "ci_status", "last_failed_step": "last_failed_step"}
-ResearchOption.leaves = {
-    "id": "id",
-    "label": "label",
-    "pros": "pros",
-    "cons": "cons",
-    "effort": "effort",
-    "recommended": "recommended",
-}
-RetryCounts.leaves = {
-    "FIX_REVIEW": "fix_review",
-    "FIX_TESTS": "fix_tests",
-    "FIX_SECURITY": "fix_security",
-    "FIX_BUILD": "fix_build",
-}
-ReviewComment.leaves = {
-    "severity": "severity",
-    "category": "category",
-    "file": "file",
-    "line": "line",
-    "message": "message",
-    "suggested_fix": "suggested_fix",
-}
-RuntimeFlags.leaves = {
-    "copilot_instructions_exists": "copilot_instructions_exists",
-    "copilot_checked_at": "copilot_checked_at",
-}
-SecurityFinding.leaves = {
-    "severity": "severity",
-    "category": "category",
-    "file": "file",
-    "description": "description",
-    "recommended_fix": "recommended_fix",
-}
-SessionStatus.leaves = {
-    "current_state": "current_state",
-    "session": "session",
-    "assumptions": "assumptions",
-    "known_issues": "known_issues",
-    "last_ci_result": "last_ci_result",
-    "last_update": "last_update",
-    "blocker": "blocker",
-}
+ModifiedFile.leaves = members("path")
+Next.leaves = members("recommended_agent recommended_task_id reason")
+Project.leaves = members("name definition_of_done")
+RenamedFile.leaves = members("path old_path")
+RepoState.leaves = members("branch ci_status last_failed_step")
+ResearchOption.leaves = members("id label pros cons effort recommended")
+RetryCounts.leaves = members("FIX_REVIEW=fix_review FIX_TESTS=fix_tests FIX_SECURITY=fix_security FIX_BUILD=fix_build")
+ReviewComment.leaves = members("severity category file line message suggested_fix")
+RuntimeFlags.leaves = members("copilot_instructions_exists copilot_checked_at")
+SecurityFinding.leaves = members("severity category file description recommended_fix")
+SessionStatus.leaves = members("current_state session assumptions known_issues last_ci_result last_update blocker")
 SessionStatus.parts = {
     "user_decisions": ("user_decisions", Items(Decision)),
     "gate_tracking": ("gate_tracking", GateTracking),
     "runtime_flags": ("runtime_flags", RuntimeFlags),
     "retry_counts": ("retry_counts", Members(RetryCounts)),
 }
-Task.leaves = {
-    "id": "id",
-    "status": "status",
-    "goal": "goal",
-    "acceptance_checks": "acceptance_checks",
-    "depends_on": "depends_on",
-    "done_when": "done_when",
-    "type": "type",
-    "title": "title",
-    "risk_flags": "risk_flags",
-    "non_goals": "non_goals",
-    "files_expected": "files_expected",
-    "context_files": "context_files",
-}
+Task.leaves = members(
+    "id status goal acceptance_checks depends_on done_when type title risk_flags non_goals files_expected context_files"
+)
 TaskBacklog.parts = {"project": ("project", Project), "tasks": ("tasks", Items(Task))}
 TaskBacklog.required_parts = ("project",)
-TestResults.leaves = {"passed": "passed", "failed": "failed", "skipped": "skipped", "output": "output"}
+TestResults.leaves = members("passed failed skipped output")

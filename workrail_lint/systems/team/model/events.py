@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, Node
+from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, Node, members
 from workrail_lint.systems.team.model.nodes import AuthoredNode, WriteNode
 
 AgentName: TypeAlias = "Literal['SpecAgent', 'Architect', 'Planner', 'Designer', 'Researcher', 'Coder', 'Reviewer', 'QA', 'Security', 'Integrator', 'Docs', 'Orchestrator']"  # noqa: E501
@@ -232,47 +232,22 @@ TRACE_EVENT = ByMember(
         "end": RunEnded,
     },
 )
-AgentDispatched.leaves = {
-    "n": "n",
-    "state": "state",
-    "agent": "agent",
-    "task": "task",
-    "attempt": "attempt",
-    "input": "input",
-    "parts": "message_parts",
-    "conventions": "conventions",
-    "context": "context",
-}
-AgentReplied.leaves = {"n": "n", "state": "state", "agent": "agent", "status": "status", "task": "task"}
-BlockerRaised.leaves = {"n": "n", "state": "state", "code": "code"}
-CheckRun.leaves = {"n": "n", "state": "state", "check": "check", "ok": "ok"}
-CorrectionChanged.leaves = {"n": "n", "state": "state", "to": "to", "agent": "agent"}
-DecisionClosed.leaves = {"n": "n", "state": "state", "id": "id", "status": "status", "waives": "waives", "task": "task"}
-DispatchFailed.leaves = {
-    "n": "n",
-    "state": "state",
-    "agent": "agent",
-    "task": "task",
-    "attempt": "attempt",
-    "reason": "reason",
-    "problems": "problems",
-}
-FileWritten.leaves = {"n": "n", "state": "state", "file": "file", "set": "set", "lines": "lines", "by": "by"}
-RetryCounted.leaves = {"n": "n", "state": "state", "task": "task", "loop": "loop", "count": "count"}
-RunEnded.leaves = {"n": "n", "state": "state"}
-RunTrace.leaves = {
-    "mode": "mode",
-    "session": "session",
-    "strategy": "strategy",
-    "resumed": "resumed",
-    "pending": "pending",
-    "required": "required",
-}
+AgentDispatched.leaves = members("n state agent task attempt input parts=message_parts conventions context")
+AgentReplied.leaves = members("n state agent status task")
+BlockerRaised.leaves = members("n state code")
+CheckRun.leaves = members("n state check ok")
+CorrectionChanged.leaves = members("n state to agent")
+DecisionClosed.leaves = members("n state id status waives task")
+DispatchFailed.leaves = members("n state agent task attempt reason problems")
+FileWritten.leaves = members("n state file set lines by")
+RetryCounted.leaves = members("n state task loop count")
+RunEnded.leaves = members("n state")
+RunTrace.leaves = members("mode session strategy resumed pending required")
 RunTrace.parts = {"trace": ("trace", Items(TRACE_EVENT))}
-StateEntered.leaves = {"n": "n", "state": "state"}
-StatusRead.leaves = {"n": "n", "state": "state"}
-TaskStatusSet.leaves = {"n": "n", "state": "state", "task": "task", "status": "status", "by": "by"}
-UserAsked.leaves = {"n": "n", "state": "state", "decisions": "decisions"}
-UserReplied.leaves = {"n": "n", "state": "state", "decisions": "decisions", "cancel": "cancel"}
-WriteFailed.leaves = {"n": "n", "state": "state", "file": "file", "set": "set", "lines": "lines", "by": "by"}
-WriteVerified.leaves = {"n": "n", "state": "state", "ok": "ok"}
+StateEntered.leaves = members("n state")
+StatusRead.leaves = members("n state")
+TaskStatusSet.leaves = members("n state task status by")
+UserAsked.leaves = members("n state decisions")
+UserReplied.leaves = members("n state decisions cancel")
+WriteFailed.leaves = members("n state file set lines by")
+WriteVerified.leaves = members("n state ok")

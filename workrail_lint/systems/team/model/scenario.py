@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByPresence, ByType, Items, Members, Node
+from workrail_lint.documents.nodes import NO_MEMBERS, ByPresence, ByType, Items, Members, Node, members
 
 AgentName: TypeAlias = "Literal['SpecAgent', 'Architect', 'Planner', 'Designer', 'Researcher', 'Coder', 'Reviewer', 'QA', 'Security', 'Integrator', 'Docs', 'Orchestrator']"  # noqa: E501
 CheckResult: TypeAlias = "Literal['pass', 'fail']"
@@ -152,42 +152,21 @@ class TeamScenario(Node):
     expect: Expectations | None = None
 
 
-Expectations.leaves = {
-    "finalState": "final_state",
-    "states": "states",
-    "dispatches": "dispatches",
-    "tasks": "tasks",
-    "retryCounts": "retry_counts",
-    "knownIssues": "known_issues",
-    "blockers": "blockers",
-    "findings": "findings",
-}
+Expectations.leaves = members("finalState states dispatches tasks retryCounts knownIssues blockers findings")
 Expectations.parts = {"decisions": ("decisions", Members(ByType(of_object=ExpectedDecision)))}
-ExpectedDecision.leaves = {"status": "status", "answer": "answer", "reason": "reason"}
-Fault.leaves = {"op": "op", "file": "file", "nth": "nth", "kind": "kind"}
-Flags.leaves = {"ui": "ui", "research": "research", "sensitive": "sensitive", "askOnNotes": "ask_on_notes"}
-Generated.leaves = {"by": "by", "goals": "goals", "digest": "digest"}
-Limits.leaves = {"steps": "steps"}
-Moot.leaves = {"skip": "skip"}
-Refusal.leaves = {"cancel": "cancel"}
-Reply.leaves = {"output": "output", "text": "text", "files": "files", "fault": "fault"}
-RepoState.leaves = {"branch": "branch", "ci_status": "ci_status"}
-Request.leaves = {
-    "user_goal": "user_goal",
-    "project_type": "project_type",
-    "constraints": "constraints",
-    "tools_available": "tools_available",
-}
+ExpectedDecision.leaves = members("status answer reason")
+Fault.leaves = members("op file nth kind")
+Flags.leaves = members("ui research sensitive askOnNotes")
+Generated.leaves = members("by goals digest")
+Limits.leaves = members("steps")
+Moot.leaves = members("skip")
+Refusal.leaves = members("cancel")
+Reply.leaves = members("output text files fault")
+RepoState.leaves = members("branch ci_status")
+Request.leaves = members("user_goal project_type constraints tools_available")
 Request.parts = {"repo_state": ("repo_state", RepoState)}
-Resume.leaves = {"resume": "resume", "as": "as_", "mtimes": "mtimes"}
-Team.leaves = {
-    "mode": "mode",
-    "session": "session",
-    "repository": "repository",
-    "defaults": "defaults",
-    "corrections": "corrections",
-    "checks": "checks",
-}
+Resume.leaves = members("resume as=as_ mtimes")
+Team.leaves = members("mode session repository defaults corrections checks")
 Team.parts = {
     "start": ("start", ByType(of_object=Resume)),
     "request": ("request", Request),
@@ -197,12 +176,5 @@ Team.parts = {
     "faults": ("faults", Items(Fault)),
     "limits": ("limits", Limits),
 }
-TeamScenario.leaves = {
-    "$schema": "schema_",
-    "name": "name",
-    "description": "description",
-    "enforces": "enforces",
-    "golden": "golden",
-    "skip": "skip",
-}
+TeamScenario.leaves = members("$schema=schema_ name description enforces golden skip")
 TeamScenario.parts = {"generated": ("generated", Generated), "team": ("team", Team), "expect": ("expect", Expectations)}

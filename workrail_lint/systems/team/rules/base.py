@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from workrail_lint.base.js import items_of, members_of
 from workrail_lint.documents.json_reader import JsonDocument
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from workrail_lint.systems.team.agent_files import AgentFile
     from workrail_lint.systems.team.unit import Unit
 
+Reader: TypeAlias = JsonDocument | YamlDocument | JsonlDocument | MarkdownDocument
+
 # Where a rule comes from. The lenient profile lowers what the contract does not state.
 FIXED = "fixed by the team contract"
 DECIDED = "decided for this product where the team contract is silent"
@@ -54,11 +56,13 @@ PRACTICE = "good practice that the team contract does not require"
 class Document:
     """One file of a session and what is known around it."""
 
+    reader: Reader  # a kind of document has one kind of reader
+
     def __init__(
         self,
         kind: TeamKind,
         path: str,
-        reader: JsonDocument | YamlDocument | JsonlDocument | MarkdownDocument,
+        reader: Reader,
         options: TeamOptions,
         *,
         place: Place | None = None,
@@ -66,14 +70,14 @@ class Document:
     ) -> None:
         self.kind = kind
         self.path = path
-        self.reader: Any = reader
+        self.reader = reader
         self.options = options
         self.place = place  # None for a file outside any session folder
         self.session = session  # None when nothing is known about the session
 
     @property
     def text(self) -> str:
-        return str(self.reader.text)
+        return self.reader.text
 
     @cached_property
     def value(self) -> dict[str, Any]:
@@ -138,6 +142,8 @@ class StatusDocument(Document):
 class HistoryDocument(Document):
     """approve-design-history.jsonl."""
 
+    reader: JsonlDocument
+
     @cached_property
     def violations(self) -> list[Violation]:
         return [violation for violations in self._by_line.values() for violation in violations]
@@ -146,7 +152,7 @@ class HistoryDocument(Document):
     def entries(self) -> dict[int, ChangeRequest]:
         """The lines that hold an object, by index."""
         return {
-            index: document_model(ChangeRequest, self.reader.lines[index].value, violations, f"/{index}")
+            index: document_model(ChangeRequest, members_of(self.reader.lines[index].value), violations, f"/{index}")
             for index, violations in self._by_line.items()
         }
 
@@ -176,6 +182,8 @@ class AcceptanceDocument(Document):
 
 class Backlog(Document):
     """tasks.yaml."""
+
+    reader: YamlDocument
 
     @cached_property
     def model(self) -> TaskBacklog:
@@ -210,6 +218,12 @@ class Backlog(Document):
             task_count=len(items_of(self.value.get("tasks"))),
             option=self.options.mode,
         )
+
+
+class MarkdownFile(Document):
+    """A document for people: a spec, a report, the instructions of an agent."""
+
+    reader: MarkdownDocument
 
 
 class ExchangeDocument(Document):
@@ -338,7 +352,7 @@ class TeamRule(Rule):
     def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
         """Check an acceptance.json."""
 
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def check_markdown(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         """Check a Markdown document."""
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:

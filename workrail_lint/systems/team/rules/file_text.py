@@ -10,7 +10,7 @@ from workrail_lint.rules.base import Example
 from workrail_lint.systems.team import edits
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Document, MarkdownFile, Report, TeamRule
 from workrail_lint.systems.team.sections import Sections
 from workrail_lint.systems.team.vocabulary import PLACEHOLDERS, is_session_name, machine_reason
 from workrail_lint.systems.team.wording import shown
@@ -116,7 +116,7 @@ class PlaceholderLeft(TeamRule):
                 fix = _session_fix(document, pointer) if placeholder == _SESSION_MARK else None
                 report(pointer, f"{shown(value)} at {pointer} still contains the placeholder {placeholder}", fix=fix)
 
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def check_markdown(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if not any(placeholder in document.text for placeholder in PLACEHOLDERS):
             return
         for line in document.reader.lines:
@@ -166,7 +166,7 @@ def _session_fix(document: Document, pointer: str) -> Fix | None:
     known = document.session_name
     if not is_session_name(known):
         return None
-    if document.kind is TeamKind.TASKS:
+    if isinstance(document, Backlog):
         node = document.reader.node(pointer)
         if node is None:
             return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base.closed_sets import is_member, words
+from workrail_lint.base.timestamps import Instant
 from workrail_lint.documents.operations import Cut, Insert, Replace, Respell
 from workrail_lint.findings import Fix, Safety, Severity, safe
 from workrail_lint.rules.base import Example
@@ -39,7 +40,6 @@ from workrail_lint.systems.team.vocabulary import (
     NO_RESPONSE,
     REVIEW_STRATEGY_ID,
     CorrectionStatus,
-    Moment,
     Strategy,
     is_text,
     is_timestamp,
@@ -287,7 +287,7 @@ class HistoryLineInvalid(ShapeRule):
             if entry.has("at") and not is_timestamp(entry.at_):
                 report(entry.at("at"), _NO_TIME.format(index + 1, shown(entry.at_)))
         for line in document.reader.lines:
-            if line.is_blank:
+            if line.document is None:
                 continue
             problems = [p for p in line.document.problems if p.name != "json-duplicate-key"]
             if problems:
@@ -336,14 +336,14 @@ class HistoryOrder(TeamRule):
     example_path = samples.HISTORY
 
     def check_history(self, document: HistoryDocument, report: Report) -> None:
-        last: tuple[int, Moment] | None = None
+        last: tuple[int, Instant] | None = None
         for index, entry in document.entries.items():
             at = moment(entry.at_)
             if at is None:
                 continue
-            if last is not None and at < last[1]:
+            if last is not None and at.instant < last[1]:
                 report(f"/{index}/at", f"line {index + 1} is older than line {last[0] + 1}")
-            last = index, at
+            last = index, at.instant
         seen: dict[tuple[str, str], int] = {}
         for index, entry in document.entries.items():
             is_complete = entry.has("at") and entry.has("answer")

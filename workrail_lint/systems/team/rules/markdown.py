@@ -10,7 +10,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.documents import ARTIFACTS, KEEPERS, SIDE_FOLDERS, SIDE_NAMES, TeamKind, kind_by_name
 from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, PRACTICE, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, PRACTICE, MarkdownFile, Report, TeamRule
 from workrail_lint.systems.team.sections import (
     ADVISED,
     DEFINITION_OF_DONE,
@@ -30,7 +30,7 @@ _EDGE_CASES = 8
 _MOST_STRAYS = 20
 
 
-def _missing(document: Document, sections: Sections) -> list[Section]:
+def _missing(document: MarkdownFile, sections: Sections) -> list[Section]:
     return [section for section in REQUIRED.get(document.kind, ()) if not sections.find(section)]
 
 
@@ -47,11 +47,11 @@ class SectionMissing(TeamRule):
     summary = "`spec.md` or `architecture.md` lacks a required section."
     why = "Every later agent reads these sections; in a lean session a missing Definition of Done is only a warning."
 
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def check_markdown(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         self._spec_section_missing(document, sections, report)
         self._architecture_section_missing(document, sections, report)
 
-    def _spec_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
+    def _spec_section_missing(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if document.kind is not K.SPEC:
             return
         for section in _missing(document, sections):
@@ -59,7 +59,7 @@ class SectionMissing(TeamRule):
             message = f"the section '{section.name}' is missing; use the heading {_titles(section, sections)}"
             report(f"#{section.name}", message, severity=Severity.WARNING if excused else None)
 
-    def _architecture_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
+    def _architecture_section_missing(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if document.kind is not K.ARCHITECTURE or document.mode is not Mode.FULL:
             return
         for section in _missing(document, sections):
@@ -82,7 +82,7 @@ class SectionEmpty(TeamRule):
     why = "The outline looks complete, but the next agent finds nothing in the section."
     example_path = samples.SPEC
 
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def check_markdown(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if document.kind is K.ARCHITECTURE and document.mode is not Mode.FULL:
             return
         for section in REQUIRED.get(document.kind, ()):
@@ -104,7 +104,7 @@ class AdvisedSection(TeamRule):
     why = "What a document leaves open, such as edge cases or error handling, every agent decides differently."
     example_path = samples.SPEC
 
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def check_markdown(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         self._advised_section_missing(document, sections, report)
         self._report_section_missing(document, sections, report)
         if document.kind in (K.ADR, K.RESEARCH):
@@ -112,7 +112,7 @@ class AdvisedSection(TeamRule):
                 report(f"#{section.name}", f"the section '{section.name}' is missing")
         self._spec_item_count(document, sections, report)
 
-    def _advised_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
+    def _advised_section_missing(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if document.kind not in ADVISED or document.mode is not Mode.FULL:
             return
         if document.kind is K.SPEC and not any(heading.level == 1 for heading in document.reader.headings):
@@ -123,14 +123,14 @@ class AdvisedSection(TeamRule):
                     f"#{section.name}", f"the recommended section '{section.name}' is missing", severity=Severity.INFO
                 )
 
-    def _report_section_missing(self, document: Document, sections: Sections, report: Report) -> None:
+    def _report_section_missing(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if document.kind is not K.REPORT:
             return
         for section in _missing(document, sections):
             message = f"the topic '{section.name}' is missing; use the heading {_titles(section, sections)}"
             report(f"#{section.name}", message)
 
-    def _spec_item_count(self, document: Document, sections: Sections, report: Report) -> None:
+    def _spec_item_count(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if document.kind is not K.SPEC:
             return
         for section, low, high in ((USER_STORIES, *_STORIES), (EDGE_CASES, _EDGE_CASES, None)):
@@ -179,7 +179,7 @@ class SessionFileName(TeamRule):
     summary = "A file of the session folder has an unexpected name."
     why = "Agents find these files by name; a file with another name is never listed as context."
 
-    def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
+    def check_markdown(self, document: MarkdownFile, sections: Sections, report: Report) -> None:
         if document.kind not in SIDE_NAMES:
             return
         name = os.path.basename(document.path)

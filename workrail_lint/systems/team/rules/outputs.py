@@ -183,6 +183,8 @@ class OutputStatusNotForRole(TeamRule):
     summary = "`NEEDS_INFO` does not come from Researcher, or `NEEDS_DECISION` does not come from Security."
     why = "Each of the two opens a question to the user that only this role may ask; other roles report `BLOCKED`."
     example_path = samples.exchange("Coder", side="output")
+    bad = samples.agent_output("NEEDS_INFO", samples.coded())
+    good = samples.agent_output("BLOCKED", samples.coded())
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         status, agent = document.model.status, document.agent
@@ -190,11 +192,6 @@ class OutputStatusNotForRole(TeamRule):
             if status == special and agent not in (None, owner):
                 who = agent.value if agent else ""
                 report("/status", f"{who} can't report {special.value}; only {owner.value} can")
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            samples.agent_output("NEEDS_INFO", samples.coded()), samples.agent_output("BLOCKED", samples.coded())
-        )
 
 
 class OutputSummaryLength(TeamRule):
@@ -205,6 +202,8 @@ class OutputSummaryLength(TeamRule):
     summary = f"The summary has more than {_SENTENCES} sentences, or more than {_DESIGN_LINES} lines from the Designer."
     why = "The summary goes to every later agent and to the user; details belong in the artifacts."
     example_path = samples.exchange("Coder", side="output")
+    bad = samples.agent_output(artifacts=samples.coded(), summary="One. Two. Three. Four. Five.")
+    good = samples.agent_output(artifacts=samples.coded(), summary="Version 1.2 is in app.js, e.g. the form. It works.")
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         summary = document.model.summary
@@ -216,14 +215,6 @@ class OutputSummaryLength(TeamRule):
                 report("/summary", f"the summary has {lines} lines; write at most {_DESIGN_LINES}")
         elif (count := sentence_count(summary)) > _SENTENCES:
             report("/summary", f"the summary has {count} sentences; write at most {_SENTENCES}")
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            samples.agent_output(artifacts=samples.coded(), summary="One. Two. Three. Four. Five."),
-            samples.agent_output(
-                artifacts=samples.coded(), summary="Version 1.2 is in app.js, e.g. the form. It works."
-            ),
-        )
 
 
 def sentence_count(text: str) -> int:
@@ -245,6 +236,8 @@ class OutputArtifactMissing(TeamRule):
     summary = "An agent reports `OK` without an artifact that its role must deliver."
     why = "The next agent receives only what is listed; work that is not listed counts as not done."
     example_path = samples.exchange("Coder", side="output")
+    bad = samples.agent_output(artifacts=samples.coded(files_changed=...))
+    good = samples.agent_output(artifacts=samples.coded())
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         output = document.model
@@ -253,12 +246,6 @@ class OutputArtifactMissing(TeamRule):
         for name in ROLES[document.agent].required:
             if name not in output.artifacts:
                 report("/artifacts", f"{document.agent.value} reports OK, but delivers no {name}")
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            samples.agent_output(artifacts=samples.coded(files_changed=...)),
-            samples.agent_output(artifacts=samples.coded()),
-        )
 
 
 _DETAILS = ("notes", "findings", "review_comments", "manual_steps")
@@ -272,6 +259,8 @@ class BlockedWithoutDetail(TeamRule):
     summary = "An agent reports `BLOCKED` or `FAIL`, but no notes, findings, review comments or manual steps."
     why = "A problem without a description can't be repaired."
     example_path = samples.exchange("Coder", side="output")
+    bad = samples.agent_output("BLOCKED", {"notes": []})
+    good = samples.agent_output("BLOCKED", {"notes": ["spec.md is missing"]})
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         status, artifacts = document.model.status, document.model.artifacts
@@ -279,12 +268,6 @@ class BlockedWithoutDetail(TeamRule):
             who = document.agent.value if document.agent else "the agent"
             at = "/artifacts" if "artifacts" in document.model else ""
             report(at, f"{who} reports {status} without details; fill in {listed(_DETAILS, 'or')}")
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            samples.agent_output("BLOCKED", {"notes": []}),
-            samples.agent_output("BLOCKED", {"notes": ["spec.md is missing"]}),
-        )
 
 
 class GatesContradictStatus(TeamRule):
@@ -295,6 +278,11 @@ class GatesContradictStatus(TeamRule):
     summary = "The gates of an output contradict its status: done but not OK, or a Coder that waives its review."
     why = "The Orchestrator reads both, and one of them is wrong."
     example_path = samples.exchange("Coder", side="output")
+    bad = (
+        samples.agent_output("FAIL", gates={"meets_definition_of_done": True}),
+        samples.agent_output(artifacts=samples.coded(), gates={"needs_review": False}),
+    )
+    good = (samples.agent_output("FAIL"), samples.agent_output(artifacts=samples.coded()))
 
     def check_output(self, document: OutputDocument, report: Report) -> None:
         status = document.model.status
@@ -303,12 +291,3 @@ class GatesContradictStatus(TeamRule):
         waived = document.model.gates.needs_review is False
         if document.agent is A.CODER and document.model.status == "OK" and waived:
             report("/gates/needs_review", "a Coder that reports OK can't set needs_review to false")
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            samples.agent_output("FAIL", gates={"meets_definition_of_done": True}), samples.agent_output("FAIL")
-        )
-        yield self.example(
-            samples.agent_output(artifacts=samples.coded(), gates={"needs_review": False}),
-            samples.agent_output(artifacts=samples.coded()),
-        )

@@ -196,9 +196,9 @@ def request(
     )
 
 
-def exchange(agent: str, task_id: str = "T-001", side: str = "input", folder: str = FOLDER) -> str:
+def exchange(agent: str, task_id: str = "T-001", side: str = "input") -> str:
     """Return the path of a recorded exchange."""
-    return f"{folder}/0007-{agent}-{task_id}.{side}.json"
+    return f"{FOLDER}/0007-{agent}-{task_id}.{side}.json"
 
 
 def context(*files: str) -> list[str]:

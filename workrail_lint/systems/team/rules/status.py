@@ -205,16 +205,14 @@ class StatusHoldsTaskState(TeamRule):
     fix = "Remove the field."
     fix_safety = "unsafe"
     example_path = samples.STATUS
+    bad = samples.status("IMPLEMENT_LOOP", completed_tasks=["T-001"])
+    good = samples.status("IMPLEMENT_LOOP")
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         for name in TASK_STATE_KEYS:
             if name in document.model:
                 fix = unsafe("remove it", Remove(f"/{name}"))
                 report(f"/{name}", f"'{name}' belongs in tasks.yaml", fix=fix, on_name=True)
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.status("IMPLEMENT_LOOP")
-        yield self.example(samples.status("IMPLEMENT_LOOP", completed_tasks=["T-001"]), good, good)
 
 
 class LastUpdateStale(TeamRule):
@@ -225,19 +223,17 @@ class LastUpdateStale(TeamRule):
     summary = "`last_update` is earlier than another time in the file."
     why = "A write did not update `last_update`, so tools that watch the file miss the change."
     example_path = samples.STATUS
+    bad = samples.status("DESIGN", samples.decision(), last_update="2026-03-01T09:00:00Z")
+    good = samples.status("DESIGN", samples.decision())
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         updated = moment(document.model.last_update)
         if updated is None:
             return
         times = [(time, value) for _, value in timestamps(document.model) if (time := moment(value)) is not None]
-        latest, value = max(times, key=lambda pair: pair[0].key)
-        if updated < latest:
+        latest, value = max(times, key=lambda pair: pair[0].instant)
+        if updated.instant < latest.instant:
             report("/last_update", f"last_update {shown(document.model.last_update)} is earlier than {shown(value)}")
-
-    def examples(self) -> Iterator[Example]:
-        bad = samples.status("DESIGN", samples.decision(), last_update="2026-03-01T09:00:00Z")
-        yield self.example(bad, samples.status("DESIGN", samples.decision()))
 
 
 class BlockedWithoutReason(TeamRule):
@@ -248,15 +244,13 @@ class BlockedWithoutReason(TeamRule):
     summary = "The session is `BLOCKED`, but neither `blocker` nor `known_issues` gives a reason."
     why = "Without a reason there is no starting point for unblocking the session."
     example_path = samples.STATUS
+    bad = samples.status("BLOCKED")
+    good = samples.status("BLOCKED", blocker="subagent_failure")
 
     def check_status(self, document: StatusDocument, report: Report) -> None:
         status = document.model
         if status.current_state == "BLOCKED" and not is_text(status.blocker) and not status.known_issues:
             report("/current_state", "the state is BLOCKED without a reason; give one in blocker or known_issues")
-
-    def examples(self) -> Iterator[Example]:
-        good = samples.status("BLOCKED", blocker="subagent_failure")
-        yield self.example(samples.status("BLOCKED"), good)
 
 
 class ReleaseOnRed(TeamRule):

@@ -197,13 +197,13 @@ class AcceptanceCheckForm(TeamRule):
         entry, at = violation.value, violation.pointer
         if violation.expected == ("array",):
             return None
-        if is_mapped_check(entry) and document.kind is TeamKind.TASKS:
+        if is_mapped_check(entry) and isinstance(document, Backlog):
             ((name, value),) = entry.items()
             text = json_text(f"{name}: {value}")
             fix = edits.replace_item("quote the entry", document.reader, at, text) if is_text(value) else None
             return Description(f"YAML parses this as a mapping with the key '{name}'; quote the whole entry", fix)
         fix = None
-        if is_bare_command(entry) and document.kind is TeamKind.TASKS:
+        if is_bare_command(entry) and isinstance(document, Backlog):
             fix = edits.respell("add the prefix cmd:", document.reader, at, f"cmd: {entry}", unsafe=True)
         elif is_bare_command(entry):
             fix = unsafe("add the prefix cmd:", Replace(at, f"cmd: {entry}"))
@@ -319,6 +319,8 @@ class TaskIdDuplicate(TeamRule):
     summary = "Two tasks have the same id."
     why = "A dispatch, dependency or retry count can't say which of the two tasks it means."
     example_path = samples.TASKS
+    bad = samples.tasks(samples.task("T-002"), samples.task("T-002"))
+    good = samples.tasks(samples.task("T-001"), samples.task("T-002"))
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         first = backlog.by_id.get(task.id)
@@ -326,12 +328,6 @@ class TaskIdDuplicate(TeamRule):
             where = backlog.reader.locate(first.at("id"))
             at = f" at {where.start.line}:{where.start.column}" if where else ""
             report(task.at("id"), f"duplicate task id {task.id}; task {first.index}{at} already uses it")
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            samples.tasks(samples.task("T-002"), samples.task("T-002")),
-            samples.tasks(samples.task("T-001"), samples.task("T-002")),
-        )
 
 
 class DependencyUnknown(TeamRule):
@@ -370,18 +366,16 @@ class DependencyCycle(TeamRule):
     summary = "Tasks depend on each other in a cycle."
     why = "None of them can ever start."
     example_path = samples.TASKS
+    bad = (
+        samples.tasks(samples.task(depends_on=["T-001"])),
+        samples.tasks(samples.task(depends_on=["T-002"]), samples.task("T-002", depends_on=["T-001"])),
+    )
+    good = (samples.tasks(samples.task()), samples.tasks(samples.task(), samples.task("T-002", depends_on=["T-001"])))
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         for cycle in _cycles(backlog):
             first = backlog.by_id[cycle[0]]
             report(first.at("depends_on"), f"circular dependency: {', '.join([*cycle, cycle[0]])}")
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(samples.tasks(samples.task(depends_on=["T-001"])), samples.tasks(samples.task()))
-        yield self.example(
-            samples.tasks(samples.task(depends_on=["T-002"]), samples.task("T-002", depends_on=["T-001"])),
-            samples.tasks(samples.task(), samples.task("T-002", depends_on=["T-001"])),
-        )
 
 
 def _cycles(backlog: Backlog) -> list[list[str]]:
@@ -532,6 +526,8 @@ class AcceptanceIdDuplicate(TeamRule):
     summary = "Two criteria have the same id."
     why = "A task that meets one of them appears to meet both."
     example_path = samples.ACCEPTANCE
+    bad = samples.acceptance(samples.criterion(), samples.criterion())
+    good = samples.acceptance(samples.criterion(), samples.criterion("AC-002"))
 
     def check_acceptance(self, document: AcceptanceDocument, report: Report) -> None:
         seen: dict[str, int] = {}
@@ -539,9 +535,3 @@ class AcceptanceIdDuplicate(TeamRule):
             if is_text(each.id) and seen.setdefault(each.id, each.index) != each.index:
                 message = f"duplicate criterion id {shown(each.id)}; criterion {seen[each.id]} already uses it"
                 report(each.at("id"), message)
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            samples.acceptance(samples.criterion(), samples.criterion()),
-            samples.acceptance(samples.criterion(), samples.criterion("AC-002")),
-        )

@@ -278,6 +278,8 @@ class StrategyNotReread(TeamRule):
     summary = "A Reviewer, QA or Security was dispatched without reading `status.json` first."
     why = "The strategy on disk counts, not the one that an agent remembers."
     example_path = TRACE
+    bad = trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")[1:])
+    good = trace(enter(_LOOP), *_work("Reviewer"), *_work("QA"))
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         is_fresh = False
@@ -291,12 +293,6 @@ class StrategyNotReread(TeamRule):
                         problem = "status.json was not read since the last dispatch"
                         report(event.pointer, f"{agent} is dispatched, but {problem}")
                     is_fresh = False
-
-    def examples(self) -> Iterator[Example]:
-        yield self.example(
-            trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")[1:]),
-            trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")),
-        )
 
 
 class DispatchMessageIncomplete(TeamRule):

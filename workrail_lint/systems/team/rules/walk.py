@@ -13,10 +13,10 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.describing import Describers
 from workrail_lint.rules.locate import nearest_span
-from workrail_lint.rules.ruleset import Collector, RuleSet
+from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.team.agent_files import AgentFile, SampleOutput
-from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
+from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.rules.base import (
@@ -27,6 +27,7 @@ from workrail_lint.systems.team.rules.base import (
     Document,
     ExchangeDocument,
     HistoryDocument,
+    MarkdownFile,
     StatusDocument,
     TeamRule,
 )
@@ -98,7 +99,8 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
         for check, report in rules.calls(hook):
             check(*views, report)
 
-    _describe_violations(rules.collector, document)
+    # Other rules find the violations that no rule describes in the values themselves.
+    _describers().report(document.reported, document, rules.collector)
     each("check_any", document)
     for hook, strings in (("check_string", strings_of_document(document)), ("check_path", paths_of(document))):
         calls = rules.calls(hook)
@@ -125,7 +127,7 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
         case AgentFile():
             each("check_agent_file", document)
             return [*rules.collector.finish(), *_sample_findings(rules, document)]
-        case _ if document.kind in MARKDOWN:
+        case MarkdownFile():
             each("check_markdown", document, Sections(document.reader, document.options.aliases))
     return rules.collector.finish()
 
@@ -133,22 +135,6 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
 @cache
 def _describers() -> Describers[TeamRule]:
     return Describers((info for info in RULES.infos if info.describes), RULES.rule)
-
-
-def _describe_violations(collector: Collector, document: Document, without: tuple[str, ...] = ()) -> None:
-    """Report the violations of the schema that a rule describes; other rules find the rest in the values themselves."""
-    for violation in document.reported:
-        described = None if violation.shape in without else _describers().describe(violation, document)
-        if described is not None:
-            rule, description = described
-            collector.add(
-                rule,
-                violation.pointer if description.pointer is None else description.pointer,
-                description.message,
-                fix=description.fix,
-                on_name=description.on_name,
-                severity=description.severity,
-            )
 
 
 def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]:
@@ -160,7 +146,8 @@ def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]
     for sample in file.outputs:
         _begin(rules, file.options, sample.document.source)
         output = SampleOutput(file, sample)
-        _describe_violations(rules.collector, output, _SHAPES_OF_FILES)
+        reported = [violation for violation in output.reported if violation.shape not in _SHAPES_OF_FILES]
+        _describers().report(reported, output, rules.collector)
         for check, report in rules.calls("check_output"):
             if report.rule.code not in _SAID_OF_FILES:
                 check(output, report)
@@ -197,9 +184,7 @@ def _begin(rules: RuleSet[TeamRule], options: TeamOptions, source: SourceText | 
 
 
 def strings_of_document(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield every string value with its pointer, without recursion; Markdown has none."""
-    if document.kind in MARKDOWN:
-        return
+    """Yield every string value with its pointer, without recursion."""
     stack: list[tuple[object, str]] = [(document.reader.value, "")]
     while stack:
         value, pointer = stack.pop()

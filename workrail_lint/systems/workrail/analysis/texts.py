@@ -148,7 +148,8 @@ class Texts:
     def _record(self, number: int) -> Text:
         group = bisect_right(self._firsts, number) - 1
         step, source, via, base, place = self._sources[group]
-        text, pointer, field = text_of(self._groups[group], number - self._firsts[group], base)
+        written = text_of(self._groups[group], number - self._firsts[group], base)
+        text, pointer, field = written.text, written.pointer, written.field
         delivered = field != _GUIDANCE
         when = _fragment_condition(source, pointer) if field == "fragment" else None
         if step is None:

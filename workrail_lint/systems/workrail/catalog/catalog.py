@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_shipped
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.result import Record
 from workrail_lint.documents.scanner import loads
 from workrail_lint.systems.schemas import shipped_packs
 
@@ -24,26 +23,17 @@ from workrail_lint.systems.schemas import shipped_packs
 PLACEHOLDER = Pattern(r"(?<!\{)\{([^{}]+)\}(?!\})")
 TEMPLATE_PREFIX = "wr.templates.routine."
 _ROUTINE_PREFIXES = ("wr.routine-", "routine-")
+Entry = dict[str, Any]
 
 
 class Routine:
-    """One callable template. Values derived from the texts are computed on demand."""
+    """One callable template, from its entry. Values derived from the texts are computed on demand."""
 
-    __slots__ = ("_required_args", "arg_values", "definition", "phase", "template_id")
-
-    def __init__(
-        self,
-        definition: dict[str, Any],
-        phase: CatalogPhase,
-        template_id: str | None = None,
-        arg_values: dict[str, list[str]] | None = None,
-    ) -> None:
-        self.definition = definition
-        self.phase = phase
-        self.template_id = template_id or template_id_of(definition["id"])
-        # Arguments that take one of a closed set of values.
-        self.arg_values = arg_values or {}
-        self._required_args: tuple[str, ...] | None = None
+    def __init__(self, entry: Entry) -> None:
+        self.definition: dict[str, Any] = entry["definition"]
+        self.phase = CatalogPhase(entry["phase"])
+        self.template_id: str = entry.get("templateId") or template_id_of(self.definition["id"])
+        self.arg_values: dict[str, list[str]] = entry.get("argValues") or {}  # those that take one of a closed set
 
     @property
     def routine_id(self) -> str:
@@ -62,16 +52,11 @@ class Routine:
     def conditional_step_ids(self) -> tuple[str, ...]:
         return tuple(text_of(s.get("id")) for s in self.steps if js.truthy(s.get("runCondition")))
 
-    @property
+    @cached_property
     def required_args(self) -> tuple[str, ...]:
         """Placeholder names of prompts and titles, by first appearance."""
-        if self._required_args is None:
-            names: dict[str, None] = {}
-            for step in self.steps:
-                for member in ("prompt", "title"):
-                    names.update(dict.fromkeys(PLACEHOLDER.findall(text_of(step.get(member)))))
-            self._required_args = tuple(names)
-        return self._required_args
+        texts = (text_of(step.get(member)) for step in self.steps for member in ("prompt", "title"))
+        return tuple(dict.fromkeys(name for text in texts for name in PLACEHOLDER.findall(text)))
 
     @property
     def callable(self) -> bool:
@@ -101,6 +86,7 @@ class CatalogPhase(str, Enum):
 
 
 PromptValue = str | list[dict[str, str]]
+PLACEMENTS = ("goal", "constraints", "procedure", "verify")
 CORE_FILE = "core.json"
 # Member order of a catalog document in a file.
 MEMBERS = (
@@ -119,72 +105,56 @@ MEMBERS = (
 )
 
 
-class Feature:
+class Builtin:
+    """An entry of a catalog: the members that all kinds have."""
+
+    __slots__ = ("id", "summary", "title")
+
+    def __init__(self, entry: Entry) -> None:
+        self.id: str = entry["id"]
+        self.title: str = entry["title"]
+        self.summary: str = entry["summary"]
+
+
+class Feature(Builtin):
     """Texts appended to every step that is written in prompt blocks."""
 
-    __slots__ = ("config_schema", "constraints", "id", "phase", "procedure", "summary", "title", "verify")
+    __slots__ = ("config_schema", "constraints", "phase", "procedure", "verify")
 
-    def __init__(
-        self,
-        id: str,
-        title: str,
-        summary: str,
-        phase: CatalogPhase,
-        constraints: tuple[PromptValue, ...],
-        procedure: tuple[PromptValue, ...],
-        verify: tuple[PromptValue, ...],
-        config_schema: dict[str, Any] | None,
-    ) -> None:
-        self.id = id
-        self.title = title
-        self.summary = summary
-        self.phase = phase
-        self.constraints = constraints
-        self.procedure = procedure
-        self.verify = verify
-        self.config_schema = config_schema
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry)
+        self.phase = CatalogPhase(entry["phase"])
+        inject: dict[str, list[PromptValue]] = entry["inject"]
+        self.constraints = tuple(inject.get("constraints", ()))
+        self.procedure = tuple(inject.get("procedure", ()))
+        self.verify = tuple(inject.get("verify", ()))
+        self.config_schema: dict[str, Any] | None = entry.get("configSchema")
 
 
-class Ref:
+class Ref(Builtin):
     """A text that a prompt block can include by name."""
 
-    __slots__ = ("id", "phase", "placements", "summary", "text", "title")
+    __slots__ = ("phase", "placements", "text")
 
-    def __init__(
-        self, id: str, title: str, summary: str, phase: CatalogPhase, text: str, placements: tuple[str, ...]
-    ) -> None:
-        self.id = id
-        self.title = title
-        self.summary = summary
-        self.phase = phase
-        self.text = text
-        self.placements = placements
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry)
+        self.phase = CatalogPhase(entry["phase"])
+        self.text: str = entry["text"]
+        self.placements: tuple[str, ...] = tuple(entry.get("placements", PLACEMENTS))
 
 
-class Contract(Record):
+class Contract(Builtin):
     """A contract pack: the artifact a step can be required to submit."""
 
-    __slots__ = ("artifact_kind", "example", "id", "phase", "runtime_validated", "schema", "summary", "title")
+    __slots__ = ("artifact_kind", "example", "phase", "runtime_validated", "schema")
 
-    def __init__(
-        self,
-        id: str,
-        artifact_kind: str,
-        title: str,
-        summary: str,
-        phase: CatalogPhase,
-        runtime_validated: bool,
-        schema: dict[str, Any],
-        example: dict[str, Any],
-    ) -> None:
-        self.id = id
-        self.artifact_kind = artifact_kind
-        self.title = title
-        self.summary = summary
-        self.phase = phase
-        self.runtime_validated = runtime_validated
-        self.schema = schema
-        self.example = example
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry)
+        self.phase = CatalogPhase(entry["phase"])
+        self.artifact_kind: str = entry["artifactKind"]
+        self.runtime_validated: bool = entry["runtimeValidated"]
+        self.schema: dict[str, Any] = entry["schema"]
+        self.example: dict[str, Any] = entry["example"]
 
     @property
     def mode(self) -> str:
@@ -192,39 +162,14 @@ class Contract(Record):
         return str(self.schema.get("x-objectMode", "open"))
 
 
-class Capability:
+class Capability(Builtin):
     """Something an agent session may or may not be able to do."""
 
-    __slots__ = ("id", "summary", "title")
-
-    def __init__(self, id: str, title: str, summary: str) -> None:
-        self.id = id
-        self.title = title
-        self.summary = summary
-
-
-PLACEMENTS = ("goal", "constraints", "procedure", "verify")
+    __slots__ = ()
 
 
 class Catalog:
     """A catalog document with its lookup tables. Listing order is the document's order."""
-
-    __slots__ = (
-        "_capabilities",
-        "_contracts",
-        "_digest",
-        "_features",
-        "_head",
-        "_load",
-        "_loaded",
-        "_packs",
-        "_refs",
-        "_templates",
-        "_workflow_contracts",
-        "feature_items",
-        "plain_parts",
-        "recursive_templates",
-    )
 
     def __init__(
         self,
@@ -248,12 +193,6 @@ class Catalog:
         # Whether an ordinary encoder writes it in canonical form, by the ref of a pack or the origin of a step.
         self.plain_parts: dict[str, bool] = {}
         self.feature_items: dict[tuple[str, ...], Any] = {}  # what features add to a step, by their ids
-        self._features: dict[str, Feature] | None = None
-        self._refs: dict[str, Ref] | None = None
-        self._templates: dict[str, Routine] | None = None
-        self._contracts: dict[str, Contract] | None = None
-        self._workflow_contracts: dict[str, Contract] | None = None
-        self._capabilities: dict[str, Capability] | None = None
 
     @property
     def _document(self) -> dict[str, Any]:
@@ -315,46 +254,33 @@ class Catalog:
             self._loaded, self._packs = {**self._document, "contracts": contracts}, None
         return self._document
 
-    @property
+    @cached_property
     def features(self) -> dict[str, Feature]:
-        if self._features is None:
-            self._features = {entry["id"]: _feature(entry) for entry in self._document["features"]}
-        return self._features
+        return {entry["id"]: Feature(entry) for entry in self._document["features"]}
 
-    @property
+    @cached_property
     def refs(self) -> dict[str, Ref]:
-        if self._refs is None:
-            self._refs = {entry["id"]: _ref(entry) for entry in self._document["refs"]}
-        return self._refs
+        return {entry["id"]: Ref(entry) for entry in self._document["refs"]}
 
-    @property
+    @cached_property
     def templates(self) -> dict[str, Routine]:
         """The routines by template id. The later of two with the same template id wins."""
-        if self._templates is None:
-            routines = [routine_of(entry) for entry in self._document["routines"]]
-            self._templates = {routine.template_id: routine for routine in routines}
-        return self._templates
+        routines = [Routine(entry) for entry in self._document["routines"]]
+        return {routine.template_id: routine for routine in routines}
 
-    @property
+    @cached_property
     def contracts(self) -> dict[str, Contract]:
-        if self._contracts is None:
-            self._contracts = {entry["id"]: _contract(entry) for entry in self._complete()["contracts"]}
-        return self._contracts
+        return {entry["id"]: Contract(entry) for entry in self._complete()["contracts"]}
 
-    @property
+    @cached_property
     def workflow_contracts(self) -> dict[str, Contract]:
         """The contracts for workflows; packs of the other document systems can be used, but fit no step."""
-        if self._workflow_contracts is None:
-            foreign = {entry["id"] for entry in shipped_packs()}
-            self._workflow_contracts = {k: contract for k, contract in self.contracts.items() if k not in foreign}
-        return self._workflow_contracts
+        foreign = {entry["id"] for entry in shipped_packs()}
+        return {name: contract for name, contract in self.contracts.items() if name not in foreign}
 
-    @property
+    @cached_property
     def capabilities(self) -> dict[str, Capability]:
-        if self._capabilities is None:
-            entries = self._document["capabilities"]
-            self._capabilities = {e["id"]: Capability(e["id"], e["title"], e["summary"]) for e in entries}
-        return self._capabilities
+        return {entry["id"]: Capability(entry) for entry in self._document["capabilities"]}
 
     @property
     def routine_entries(self) -> list[dict[str, Any]]:
@@ -371,9 +297,7 @@ class Catalog:
         kept: dict[str, Any] = {
             "features": [entry for entry in self._document["features"] if is_there("features", entry["id"])],
             "refs": [entry for entry in self._document["refs"] if is_there("refs", entry["id"])],
-            "routines": [
-                entry for entry in self.routine_entries if is_there("templates", routine_of(entry).template_id)
-            ],
+            "routines": [entry for entry in self.routine_entries if is_there("templates", Routine(entry).template_id)],
             "contracts": [entry for entry in contracts if is_there("contracts", entry["id"])],
         }
         if all(len(entries) == len(self._document[name]) for name, entries in kept.items()):
@@ -408,48 +332,10 @@ def _read_core_head() -> dict[str, Any]:
 
 
 def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries in catalog order, which for ids of plain letters is alphabetical."""
+    """Return entries in catalog order, which for ids of plain letters is alphabetical."""
     return sorted(entries, key=lambda entry: str(entry["id"]))
 
 
 def digest_of(document: dict[str, Any]) -> str:
     """Return the digest of a catalog document: over everything except the digest itself."""
     return canonical_hash({name: value for name, value in document.items() if name != "digest"})
-
-
-def routine_of(entry: dict[str, Any]) -> Routine:
-    """Return a routine from its catalog entry."""
-    return Routine(entry["definition"], CatalogPhase(entry["phase"]), entry.get("templateId"), entry.get("argValues"))
-
-
-def _feature(entry: dict[str, Any]) -> Feature:
-    inject = entry["inject"]
-    return Feature(
-        entry["id"],
-        entry["title"],
-        entry["summary"],
-        CatalogPhase(entry["phase"]),
-        tuple(inject.get("constraints", ())),
-        tuple(inject.get("procedure", ())),
-        tuple(inject.get("verify", ())),
-        entry.get("configSchema"),
-    )
-
-
-def _ref(entry: dict[str, Any]) -> Ref:
-    placements = tuple(entry.get("placements", PLACEMENTS))
-    phase = CatalogPhase(entry["phase"])
-    return Ref(entry["id"], entry["title"], entry["summary"], phase, entry["text"], placements)
-
-
-def _contract(entry: dict[str, Any]) -> Contract:
-    return Contract(
-        entry["id"],
-        entry["artifactKind"],
-        entry["title"],
-        entry["summary"],
-        CatalogPhase(entry["phase"]),
-        entry["runtimeValidated"],
-        entry["schema"],
-        entry["example"],
-    )

@@ -27,7 +27,7 @@ from workrail_lint.documents.schema.engine import Validator, Violation, compile_
 from workrail_lint.documents.source_text import Problem
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.catalog.catalog import digest_of, load_core, routine_of, text_of
+from workrail_lint.systems.workrail.catalog.catalog import Routine, digest_of, load_core, text_of
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.engines.releases import derived_target
 
@@ -322,7 +322,7 @@ def _routines(entries: list[Entry]) -> Iterator[Finding]:
         if isinstance(admitted, Err):
             yield finding("catalog-invalid", admitted.error.message, at + admitted.error.pointer)
             continue
-        routine = routine_of(entry)
+        routine = Routine(entry)
         if routine.template_id in owner:
             message = (
                 f"routines {quoted(owner[routine.template_id])} and {quoted(routine.routine_id)} both map to template "

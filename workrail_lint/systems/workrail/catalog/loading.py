@@ -15,7 +15,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.catalog.catalog import (
     Catalog,
     CatalogPhase,
-    routine_of,
+    Routine,
     template_id_of,
 )
 from workrail_lint.systems.workrail.catalog.checks import (
@@ -58,7 +58,7 @@ def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Ite
     kept = [
         entry
         for entry in catalog.routine_entries
-        if routine_of(entry).template_id not in added.definitions and entry["definition"]["id"] not in ids
+        if Routine(entry).template_id not in added.definitions and entry["definition"]["id"] not in ids
     ]
     entries = sort_entries(kept + routine_entries(added.definitions))
     extended = catalog.with_routine_entries(entries)

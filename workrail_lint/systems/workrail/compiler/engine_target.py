@@ -156,6 +156,5 @@ def _preview_prompt(definition: dict[str, Any], first: Step, catalog: Catalog, o
         return first.prompt
     alone = workflow_model({**definition, "steps": [first.raw]})
     resolved, errors = resolve(alone, catalog, overrides, for_engine=True)
-    step = None if errors or not resolved.nodes else resolved.nodes[0].model
-    prompt = step.prompt if step is not None and step.kind == "standard" else None
+    prompt = None if errors or not resolved.nodes else resolved.nodes[0].prompt
     return str(_PREVIEW_FAIL % first.id) if prompt is None else prompt

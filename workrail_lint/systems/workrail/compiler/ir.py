@@ -170,11 +170,12 @@ _STEP_LISTS = {
 
 
 def _step(node: Node) -> RawStep:
-    step, model = node.step, node.model
+    model = node.model
+    step = model.raw
     if model.kind != "standard":
         return {**_common(node, "parallel"), "delegations": step["parallelDelegations"]}
     result = _common(node, "step")
-    result["prompt"] = model.prompt
+    result["prompt"] = node.prompt
     result["output"] = _output(model, node.origin.capability if node.origin else None)
     for name, member in _STEP_LISTS.items():
         result[name] = step.get(member, [])
@@ -217,7 +218,7 @@ def _loop(loop: Loop) -> RawStep:
             "variables": variables,
         },
         "body": [_step(node) for node in (loop.body if loop.gate is None else (*loop.body, loop.gate))],
-        "functions": loop.node.step.get("functionDefinitions", []),
+        "functions": loop.node.model.raw.get("functionDefinitions", []),
     }
     if loop.body and not loop.node.body:
         # The public engine treats such a body differently, also depending on where the step is.

@@ -77,6 +77,7 @@ class Node:
     """
 
     __slots__ = (
+        "_rendered",
         "added",
         "body",
         "id",
@@ -86,8 +87,8 @@ class Node:
         "model",
         "origin",
         "pieces",
+        "prompt",
         "prompt_member",
-        "step",
     )
 
     def __init__(
@@ -98,8 +99,9 @@ class Node:
         origin: StepSource | None = None,
         loop_id: str | None = None,
     ) -> None:
-        self.model = model  # of the step as it is now
-        self.step: RawStep = model.raw
+        self.model = model  # of the step as it is now, but for a prompt that was rendered from its blocks
+        self.prompt = model.prompt if model.kind == "standard" else None  # as it is now
+        self._rendered: RawStep | None = None  # the step with that prompt, once it was asked for
         self.id = model.id
         self.is_loop = model.kind == "loop"
         self.body = body  # of a loop with an inline body
@@ -122,22 +124,27 @@ class Node:
         """The place of the authored step, for an expanded one that of its caller."""
         return self.model.pointer
 
+    @property
+    def step(self) -> RawStep:
+        """The step as it is now, as plain data."""
+        if not self.pieces:
+            return self.model.raw
+        if self._rendered is None:
+            self._rendered = {name: value for name, value in self.model.raw.items() if name != "promptBlocks"}
+            self._rendered["prompt"] = self.prompt
+        return self._rendered
+
     def revise(self, step: RawStep) -> None:
         """Give the node another step of the same id and type."""
-        if step is not self.step:
-            self.model, self.step = step_model(step, self.pointer), step
+        if step is not self.model.raw:
+            self.model = step_model(step, self.pointer)
+            self.prompt = self.model.prompt if self.model.kind == "standard" else None
 
-    @property
-    def prompt(self) -> str | None:
-        """The prompt of the step as it is now, if it has one."""
-        model = self.model
-        return model.prompt if model.kind == "standard" else None
-
-    def render(self, prompt: str) -> None:
+    def render(self, pieces: Sequence[str], inserted: Sequence[tuple[int, MarkedText]]) -> None:
         """Give the step a prompt in place of its blocks."""
-        step = {name: value for name, value in self.step.items() if name != "promptBlocks"}
-        step["prompt"] = prompt
-        self.model, self.step = self.model.revised(step, prompt=prompt), step
+        self.prompt = "".join(pieces)
+        self.pieces, self.inserted = pieces, inserted
+        self.prompt_member = "promptBlocks"
 
     @property
     def injections(self) -> list[Injection]:
@@ -159,8 +166,8 @@ class Node:
         """The same step in a new node, with another body or another origin."""
         body = self.body if body is None else body
         node = Node(self.model, body=body, origin=origin or self.origin, loop_id=self.loop_id)
-        node.prompt_member = self.prompt_member
-        node.pieces, node.inserted = self.pieces, self.inserted
+        if self.pieces:
+            node.render(self.pieces, self.inserted)
         return node
 
 

@@ -160,9 +160,7 @@ def render_blocks(steps: list[Node], catalog: Catalog, *, budgeted: bool) -> tup
             if not step.prompt_blocks.is_partial:
                 of_blocks.append(_empty_blocks(node))
         else:
-            node.render("".join(writer.pieces))
-            node.pieces, node.inserted = writer.pieces, writer.inserted
-            node.prompt_member = "promptBlocks"
+            node.render(writer.pieces, writer.inserted)
     return of_refs, of_blocks
 
 

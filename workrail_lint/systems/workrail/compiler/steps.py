@@ -266,7 +266,7 @@ def _needs_expanding(nodes: Nodes) -> bool:
     A quick test, because most lists have neither.
     """
     return len({node.id for node in nodes}) != len(nodes) or any(
-        not _BLOCKS.isdisjoint(node.step) or (node.body and _needs_expanding(node.body)) for node in nodes
+        not _BLOCKS.isdisjoint(node.model.raw) or (node.body and _needs_expanding(node.body)) for node in nodes
     )
 
 

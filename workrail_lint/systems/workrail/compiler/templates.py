@@ -35,7 +35,7 @@ _PASS = "C1"
 def expand_templates(nodes: Nodes, catalog: Catalog) -> tuple[Nodes, list[Finding]]:
     """Expand the calls; a call that fails stays as it is, so that later passes can still report."""
     errors: list[Finding] = []
-    if not [node for node in walk(nodes) if "templateCall" in node.step]:
+    if not any(node.model.calls_template for node in walk(nodes)):
         return nodes, duplicate_ids(nodes)
     expanded: list[Node] = []
     for node in nodes:

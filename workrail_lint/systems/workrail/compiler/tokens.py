@@ -200,9 +200,7 @@ class _Authored:
 def scan_tokens(nodes: Nodes, workflow: Workflow, overrides: dict[str, str]) -> list[Finding]:
     """One error for each step whose prompt still contains a token."""
     left = [
-        (node, step.prompt)
-        for node in walk(nodes)
-        if (step := node.model).kind == "standard" and step.prompt and "{" in step.prompt and SENTINEL in step.prompt
+        (node, node.prompt) for node in walk(nodes) if node.prompt and "{" in node.prompt and SENTINEL in node.prompt
     ]
     if not left:
         return []

@@ -73,6 +73,21 @@ class Release(Record):
         return list(self.entry.get(member, ()))
 
     @property
+    def pins(self) -> str:
+        """Return which steps are pinned from this release on; "" if it changed nothing about that."""
+        return str(self.entry.get("pins", ""))
+
+    @property
+    def has_routines(self) -> bool:
+        """Return whether this is the release from which on routines can be called as templates."""
+        return bool(self.entry.get("routines"))
+
+    @property
+    def changes_routines(self) -> bool:
+        """Return whether texts of routines changed."""
+        return bool(self.entry.get("routineTexts"))
+
+    @property
     def checks(self) -> list[dict[str, str]]:
         """Return the checks that this release was the first to make, by the names of our findings."""
         return list(self.entry.get("checks", ()))
@@ -223,7 +238,7 @@ class Target:
     @cached_property
     def has_routines(self) -> bool:
         """Return whether routines can be called as templates."""
-        return any(release.entry.get("routines") for release in self.so_far)
+        return any(release.has_routines for release in self.so_far)
 
     def restricted(self, catalog: Catalog) -> Catalog:
         """Return a catalog without what only a later release has; a catalog of this release stays as it is."""
@@ -265,7 +280,7 @@ class Target:
     @cached_property
     def pins(self) -> str:
         """The steps that are pinned: `authored` ones, resolved ones that keep their `blocks`, or `resolved` ones."""
-        return str([release.entry["pins"] for release in self.so_far if "pins" in release.entry][-1])
+        return [release.pins for release in self.so_far if release.pins][-1]
 
     # A workflow judged for this release: what it lacks, and which release brings it
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, Node
+from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, Items, Node, members
 from workrail_lint.systems.workrail.model.program_nodes import (
     ProgramNode,
     ProgramStepNode,
@@ -297,20 +297,13 @@ LOOP_SOURCE = ByMember(
         "none": NoSource,
     },
 )
-BindingValues.leaves = {"resolved": "resolved", "overrides": "overrides"}
-CompileWarning.leaves = {"code": "code", "pointer": "pointer_"}
-ConditionalConfirmation.leaves = {"gate": "gate", "explicit": "explicit"}
+BindingValues.leaves = members("resolved overrides")
+CompileWarning.leaves = members("code pointer=pointer_")
+ConditionalConfirmation.leaves = members("gate explicit")
 ConditionalConfirmation.parts = {"condition": ("condition", Condition)}
-ContractPack.leaves = {
-    "ref": "ref",
-    "artifactKind": "artifact_kind",
-    "mode": "mode",
-    "runtimeValidated": "runtime_validated",
-    "schema": "schema_",
-    "example": "example",
-}
-CountSource.leaves = {"count": "count", "variable": "variable"}
-DelegatingStep.leaves = {"id": "id", "title": "title", "notes": "notes"}
+ContractPack.leaves = members("ref artifactKind mode runtimeValidated schema=schema_ example")
+CountSource.leaves = members("count variable")
+DelegatingStep.leaves = members("id title notes")
 DelegatingStep.parts = {
     "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
@@ -318,41 +311,20 @@ DelegatingStep.parts = {
     "delegations": ("delegations", Items(Delegation)),
 }
 DelegatingStep.required_parts = ("provenance",)
-Delegation.leaves = {
-    "workflowId": "workflow_id",
-    "goal": "goal",
-    "contextMapping": "context_mapping",
-    "args": "args",
-    "modelTier": "model_tier",
-    "allowedTools": "allowed_tools",
-}
+Delegation.leaves = members("workflowId goal contextMapping args modelTier allowedTools")
 Delegation.parts = {"runCondition": ("run_condition", Condition)}
-EveryConfirmation.leaves = {"gate": "gate", "explicit": "explicit"}
-FeatureUse.leaves = {"id": "id", "config": "config"}
-Injection.leaves = {"kind": "kind", "id": "id", "sha256": "sha256", "bytes": "bytes"}
-ItemsSource.leaves = {"variable": "variable"}
-LoopArtifact.leaves = {"contractRef": "contract_ref", "loopId": "loop_id"}
-LoopCondition.leaves = {"derived": "derived"}
+EveryConfirmation.leaves = members("gate explicit")
+FeatureUse.leaves = members("id config")
+Injection.leaves = members("kind id sha256 bytes")
+ItemsSource.leaves = members("variable")
+LoopArtifact.leaves = members("contractRef loopId")
+LoopCondition.leaves = members("derived")
 LoopCondition.parts = {"condition": ("condition", Condition)}
-LoopVariables.leaves = {"iteration": "iteration", "item": "item", "index": "index_"}
-Program.leaves = {
-    "format": "format",
-    "workflowId": "workflow_id",
-    "name": "name",
-    "description": "description",
-    "version": "version",
-    "kind": "kind",
-    "agentRole": "agent_role",
-    "metaGuidance": "meta_guidance",
-    "preconditions": "preconditions",
-    "clarificationPrompts": "clarification_prompts",
-    "examples": "examples",
-    "about": "about",
-    "capabilities": "capabilities",
-    "modelTier": "model_tier",
-    "metricsProfile": "metrics_profile",
-    "conditions": "conditions",
-}
+LoopVariables.leaves = members("iteration item index=index_")
+Program.leaves = members(
+    "format workflowId name description version kind agentRole metaGuidance preconditions clarificationPrompts "
+    "examples about capabilities modelTier metricsProfile conditions"
+)
 Program.parts = {
     "features": ("features", Items(FeatureUse)),
     "contracts": ("contracts", Items(ContractPack)),
@@ -365,18 +337,9 @@ Program.parts = {
     "warnings": ("warnings", Items(CompileWarning)),
 }
 Program.required_parts = ("bindings",)
-PromptFragment.leaves = {"id": "id", "text": "text"}
+PromptFragment.leaves = members("id text")
 PromptFragment.parts = {"when": ("when", Condition)}
-PromptStep.leaves = {
-    "id": "id",
-    "title": "title",
-    "notes": "notes",
-    "prompt": "prompt",
-    "guidance": "guidance",
-    "functionReferences": "function_references",
-    "agentRole": "agent_role",
-    "modelTier": "model_tier",
-}
+PromptStep.leaves = members("id title notes prompt guidance functionReferences agentRole modelTier")
 PromptStep.parts = {
     "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
@@ -387,9 +350,9 @@ PromptStep.parts = {
     "functionCalls": ("function_calls", Items(FunctionCall)),
 }
 PromptStep.required_parts = ("provenance", "output")
-Provenance.leaves = {"source": "source", "origin": "origin"}
+Provenance.leaves = members("source origin")
 Provenance.parts = {"injected": ("injected", Items(Injection))}
-RepeatingStep.leaves = {"id": "id", "title": "title", "notes": "notes", "bodyRef": "body_ref"}
+RepeatingStep.leaves = members("id title notes bodyRef")
 RepeatingStep.parts = {
     "runCondition": ("run_condition", Condition),
     "confirmation": ("confirmation", CONFIRMATION_RULE),
@@ -399,11 +362,11 @@ RepeatingStep.parts = {
     "functions": ("functions", Items(FunctionDefinition)),
 }
 RepeatingStep.required_parts = ("provenance", "loop")
-Repetition.leaves = {"kind": "kind", "maxIterations": "max_iterations"}
+Repetition.leaves = members("kind maxIterations")
 Repetition.parts = {"source": ("source", LOOP_SOURCE), "variables": ("variables", LoopVariables)}
 Repetition.required_parts = ("variables",)
-RequiredAssessments.leaves = {"refs": "refs"}
+RequiredAssessments.leaves = members("refs")
 RequiredAssessments.parts = {"consequences": ("consequences", Items(AssessmentConsequence))}
-RequiredContract.leaves = {"ref": "ref", "required": "required", "capability": "capability"}
-StepOutput.leaves = {"criteria": "criteria"}
+RequiredContract.leaves = members("ref required capability")
+StepOutput.leaves = members("criteria")
 StepOutput.parts = {"contract": ("contract", RequiredContract), "assessments": ("assessments", RequiredAssessments)}

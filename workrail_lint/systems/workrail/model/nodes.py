@@ -311,7 +311,7 @@ class PromptBlocksNode(Node):
     @property
     def has_bindings(self) -> bool:
         """Return whether one of the bound texts has a binding token."""
-        values = (self.goal, *self.constraints, *self.procedure, *self.verify, *self.output_required.values())
+        values = [self.goal, *self.constraints, *self.procedure, *self.verify, *self.output_required.values()]
         return BINDING_PREFIX in "\n".join([value for value in values if isinstance(value, str)])
 
     def bound_texts(self) -> Iterator[BoundText]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from workrail_lint.documents.nodes import NO_MEMBERS, ByMember, ByPresence, ByType, Items, Node, Unchecked
+from workrail_lint.documents.nodes import (
+    NO_MEMBERS,
+    ByMember,
+    ByPresence,
+    ByType,
+    Items,
+    Node,
+    Unchecked,
+    members,
+)
 from workrail_lint.systems.workrail.model.nodes import (
     CombinationNode,
     ConditionNode,
@@ -386,67 +395,30 @@ CRITERION = ByPresence({"and": AllCriteria, "or": AnyCriteria, "not": NotCriteri
 CONDITION_SOURCE = ByMember("kind", {"artifact_contract": ArtifactSource, "context_variable": ContextSource})
 AllCriteria.parts = {"and": ("and_", Items(CRITERION))}
 AnyCriteria.parts = {"or": ("or_", Items(CRITERION))}
-ArtifactSource.leaves = {"contractRef": "contract_ref", "loopId": "loop_id"}
+ArtifactSource.leaves = members("contractRef loopId")
 AssessmentConsequence.parts = {"when": ("when", ConsequenceTrigger), "effect": ("effect", ConsequenceAction)}
 AssessmentConsequence.required_parts = ("when", "effect")
-AssessmentDefinition.leaves = {"id": "id", "purpose": "purpose"}
+AssessmentDefinition.leaves = members("id purpose")
 AssessmentDefinition.parts = {"dimensions": ("dimensions", Items(AssessmentDimension))}
-AssessmentDimension.leaves = {"id": "id", "purpose": "purpose", "levels": "levels", "required": "required"}
-AuditConfig.leaves = {"prompt": "prompt", "rubric": "rubric"}
-Condition.leaves = {
-    "var": "var",
-    "equals": "equals",
-    "not_equals": "not_equals",
-    "gt": "gt",
-    "gte": "gte",
-    "lt": "lt",
-    "lte": "lte",
-    "in": "in_",
-    "contains": "contains",
-}
+AssessmentDimension.leaves = members("id purpose levels required")
+AuditConfig.leaves = members("prompt rubric")
+Condition.leaves = members("var equals not_equals gt gte lt lte in=in_ contains")
 Condition.parts = {"and": ("and_", Items(Condition)), "or": ("or_", Items(Condition)), "not": ("not_", Condition)}
-ConfirmationGate.leaves = {"kind": "kind"}
+ConfirmationGate.leaves = members("kind")
 ConfirmationGate.parts = {"condition": ("condition", Condition)}
-ConsequenceAction.leaves = {"kind": "kind", "guidance": "guidance"}
-ConsequenceTrigger.leaves = {"anyEqualsLevel": "any_equals_level", "forAssessment": "for_assessment"}
+ConsequenceAction.leaves = members("kind guidance")
+ConsequenceTrigger.leaves = members("anyEqualsLevel forAssessment")
 ContextSource.parts = {"condition": ("condition", Condition)}
-Delegation.leaves = {
-    "workflowId": "workflow_id",
-    "goal": "goal",
-    "contextMapping": "context_mapping",
-    "args": "args",
-    "modelTier": "model_tier",
-    "allowedTools": "allowed_tools",
-}
+Delegation.leaves = members("workflowId goal contextMapping args modelTier allowedTools")
 Delegation.parts = {"runCondition": ("run_condition", Condition)}
-ExtensionPoint.leaves = {
-    "slotId": "slot_id",
-    "purpose": "purpose",
-    "default": "default",
-    "acceptedKinds": "accepted_kinds",
-}
-FunctionCall.leaves = {"name": "name", "args": "args"}
-FunctionDefinition.leaves = {"name": "name", "definition": "definition", "scope": "scope"}
+ExtensionPoint.leaves = members("slotId purpose default acceptedKinds")
+FunctionCall.leaves = members("name args")
+FunctionDefinition.leaves = members("name definition scope")
 FunctionDefinition.parts = {"parameters": ("parameters", Items(FunctionParameter))}
-FunctionParameter.leaves = {
-    "name": "name",
-    "type": "type",
-    "required": "required",
-    "description": "description",
-    "enum": "enum",
-    "default": "default",
-}
-LoopConfig.leaves = {
-    "type": "type",
-    "maxIterations": "max_iterations",
-    "count": "count",
-    "items": "items",
-    "iterationVar": "iteration_var",
-    "itemVar": "item_var",
-    "indexVar": "index_var",
-}
+FunctionParameter.leaves = members("name type required description enum default")
+LoopConfig.leaves = members("type maxIterations count items iterationVar itemVar indexVar")
 LoopConfig.parts = {"condition": ("condition", Condition), "conditionSource": ("condition_source", CONDITION_SOURCE)}
-LoopStep.leaves = {"id": "id", "title": "title", "notesOptional": "notes_optional"}
+LoopStep.leaves = members("id title notesOptional")
 LoopStep.parts = {
     "loop": ("loop", LoopConfig),
     "body": ("body", LOOP_BODY),
@@ -456,41 +428,29 @@ LoopStep.parts = {
 }
 LoopStep.required_parts = ("loop",)
 NotCriteria.parts = {"not": ("not_", CRITERION)}
-OutputContract.leaves = {"contractRef": "contract_ref", "required": "required"}
-ParallelStep.leaves = {"id": "id", "title": "title", "notesOptional": "notes_optional"}
+OutputContract.leaves = members("contractRef required")
+ParallelStep.leaves = members("id title notesOptional")
 ParallelStep.parts = {
     "parallelDelegations": ("parallel_delegations", Items(Delegation)),
     "requireConfirmation": ("require_confirmation", CONFIRMATION),
     "runCondition": ("run_condition", Condition),
     "synthesis": ("synthesis", SynthesisConfig),
 }
-PromptBlocks.leaves = {"outputRequired": "output_required"}
+PromptBlocks.leaves = members("outputRequired")
 PromptBlocks.parts = {
     "goal": ("goal", PROMPT_VALUE),
     "constraints": ("constraints", Items(PROMPT_VALUE)),
     "procedure": ("procedure", Items(PROMPT_VALUE)),
     "verify": ("verify", Items(PROMPT_VALUE)),
 }
-PromptFragment.leaves = {"id": "id", "text": "text"}
+PromptFragment.leaves = members("id text")
 PromptFragment.parts = {"when": ("when", Condition)}
-RecommendedPreferences.leaves = {
-    "recommendedAutonomy": "recommended_autonomy",
-    "recommendedRiskPolicy": "recommended_risk_policy",
-}
-RefPart.leaves = {"refId": "ref_id"}
-StandardStep.leaves = {
-    "id": "id",
-    "title": "title",
-    "prompt": "prompt",
-    "agentRole": "agent_role",
-    "modelTier": "model_tier",
-    "guidance": "guidance",
-    "askForFiles": "ask_for_files",
-    "hasValidation": "has_validation",
-    "assessmentRefs": "assessment_refs",
-    "notesOptional": "notes_optional",
-    "functionReferences": "function_references",
-}
+RecommendedPreferences.leaves = members("recommendedAutonomy recommendedRiskPolicy")
+RefPart.leaves = members("refId")
+StandardStep.leaves = members(
+    "id title prompt agentRole modelTier guidance askForFiles hasValidation assessmentRefs notesOptional "
+    "functionReferences"
+)
 StandardStep.parts = {
     "promptBlocks": ("prompt_blocks", PromptBlocks),
     "templateCall": ("template_call", TemplateCall),
@@ -505,37 +465,17 @@ StandardStep.parts = {
     "audit": ("audit", AuditConfig),
     "verification": ("verification", VerificationConfig),
 }
-SynthesisConfig.leaves = {"prompt": "prompt"}
+SynthesisConfig.leaves = members("prompt")
 SynthesisConfig.parts = {"outputContract": ("output_contract", OutputContract)}
-TemplateCall.leaves = {"templateId": "template_id", "args": "args"}
-TextPart.leaves = {"text": "text"}
-ValidationRule.leaves = {
-    "type": "type",
-    "value": "value",
-    "pattern": "pattern",
-    "flags": "flags",
-    "min": "min",
-    "max": "max",
-    "schema": "schema_",
-    "message": "message",
-}
+TemplateCall.leaves = members("templateId args")
+TextPart.leaves = members("text")
+ValidationRule.leaves = members("type value pattern flags min max schema=schema_ message")
 ValidationRule.parts = {"condition": ("condition", Unchecked(Condition))}
-VerificationConfig.leaves = {"command": "command", "prompt": "prompt"}
-Workflow.leaves = {
-    "id": "id",
-    "name": "name",
-    "description": "description",
-    "about": "about",
-    "examples": "examples",
-    "preconditions": "preconditions",
-    "clarificationPrompts": "clarification_prompts",
-    "metaGuidance": "meta_guidance",
-    "modelTier": "model_tier",
-    "validatedAgainstSpecVersion": "validated_against_spec_version",
-    "metricsProfile": "metrics_profile",
-    "version": "version",
-    "features": "features",
-}
+VerificationConfig.leaves = members("command prompt")
+Workflow.leaves = members(
+    "id name description about examples preconditions clarificationPrompts metaGuidance modelTier "
+    "validatedAgainstSpecVersion metricsProfile version features"
+)
 Workflow.parts = {
     "recommendedPreferences": ("recommended_preferences", RecommendedPreferences),
     "functionDefinitions": ("function_definitions", Items(FunctionDefinition)),
@@ -544,13 +484,6 @@ Workflow.parts = {
     "extensionPoints": ("extension_points", Items(ExtensionPoint)),
     "steps": ("steps", Items(STEP)),
 }
-WorkflowReference.leaves = {
-    "id": "id",
-    "title": "title",
-    "source": "source",
-    "purpose": "purpose",
-    "authoritative": "authoritative",
-    "resolveFrom": "resolve_from",
-}
+WorkflowReference.leaves = members("id title source purpose authoritative resolveFrom")
 # The members that no engine knows, by class: the engine target refuses them.
 IR_ONLY: Mapping[str, Sequence[str]] = {}

@@ -454,6 +454,10 @@ _WORD_RATED = Pattern(
     r"(?=\s*(?:--|—|,|:|;|-\s))"
 )
 _QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
+# "Rate `style` (low or high)".
+_BEFORE_LEVELS = Pattern(r"`([a-z][\w-]{1,63})` \(")
+# "Raise `coverage` to high": a single word in backticks beside a level.
+_MARKED_RATED = Pattern(r"`([a-z]{2,})`\s*(?:is|to|as|at|=|:|of)?\s*[`'\"]?([a-z]+)\b")
 # "each rated weak, good or strong", "with one of the levels `low` or `high`".
 _LEVEL_SIGNS = ("level", "rate", "grade", "score", " with")  # one of them is in all that this matches
 _LEVELS_FOLLOW = Pattern(
@@ -526,13 +530,14 @@ class AssessmentDimensionUnknown(WorkflowRule):
         owner = listed([quoted(item.id) for item in owned], "or")
         others = {*levels, *workflow.analysis.by_name}
         for text, pointer in prompts:
-            if other := AssessmentDimensionUnknown._listed_beside(text, known, others):
+            other = AssessmentDimensionUnknown._listed_beside(text, known, others)
+            if other := other or AssessmentDimensionUnknown._given_levels(text, {*known, *others}, levels):
                 report(
                     pointer,
                     f"{label(step)}: {owner} has no dimension {quoted(other)}; it has {name_list(sorted(dimensions))}",
                 )
             wrong = AssessmentDimensionUnknown._wrong_levels(text, levels, {*known, "wr.assessment"})
-            wrong = wrong or AssessmentDimensionUnknown._other_levels(text, dimensions, levels)
+            wrong = wrong or AssessmentDimensionUnknown._other_levels(text, dimensions.difference(others), levels)
             if wrong:
                 report(
                     pointer,
@@ -560,11 +565,22 @@ class AssessmentDimensionUnknown(WorkflowRule):
                 report(pointer, f"{label(step)}: {owner} has no dimension {quoted(name)}; {hint}")
                 break
         for each in step.assessment_consequences:
-            if (other := AssessmentDimensionUnknown._rated_beside(each.effect.guidance, known, levels)) is not None:
+            guidance = each.effect.guidance
+            other = AssessmentDimensionUnknown._rated_beside(guidance, known, levels)
+            other = other or AssessmentDimensionUnknown._marked_beside(guidance, {*known, *others}, levels)
+            if other is not None:
                 report(
                     each.effect.at("guidance"),
                     f"{label(step)}: {owner} has no dimension {quoted(other)}; it has {name_list(sorted(dimensions))}",
                 )
+
+    @staticmethod
+    def _given_levels(text: str, known: set[str], levels: set[str]) -> str | None:
+        """Return a name that is followed by a list of the levels as dimensions are, and that is none."""
+        for match in _BEFORE_LEVELS.finditer(text):
+            if match[1] not in known and len(set(read_list(text, match.end())) & levels) > 1:
+                return match[1]
+        return None
 
     @staticmethod
     def _listed_beside(text: str, known: set[str], others: set[str]) -> str | None:
@@ -592,13 +608,21 @@ class AssessmentDimensionUnknown(WorkflowRule):
         return next((name for name in rated if name not in known and name not in parts and "_" not in name), None)
 
     @staticmethod
+    def _marked_beside(guidance: str, known: set[str], levels: set[str]) -> str | None:
+        """Return a word in backticks that a guidance gives a level, and that is no known name."""
+        marked = [match[1] for match in _MARKED_RATED.finditer(guidance) if match[2] in levels]
+        return next((name for name in marked if name not in known), None)
+
+    @staticmethod
     def _other_levels(text: str, dimensions: set[str], levels: set[str]) -> list[str]:
-        """Return the levels that a text lists for a dimension, if it has none of them."""
+        """Return the levels that a text lists for a dimension, and that no dimension has."""
         for name in dimensions:
             for match in re.finditer(rf"`{re.escape(name)}`(?: as| is|:| =)? \(?", text) if f"`{name}`" in text else ():
                 values = [value.lower() for value in read_list(text, match.end())]
-                if len(values) > 1 and levels.isdisjoint(values) and not _LEVEL_WORDS.isdisjoint(values):
-                    return values
+                wrong = [value for value in values if value not in levels]
+                # Beside a level, or like one: anything else is what the dimension is about.
+                if len(values) > 1 and wrong and (len(wrong) < len(values) or not _LEVEL_WORDS.isdisjoint(wrong)):
+                    return wrong
         return []
 
     @staticmethod

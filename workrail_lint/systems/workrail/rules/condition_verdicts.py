@@ -14,6 +14,7 @@ from workrail_lint.systems.workrail.analysis.logic import (
     Node,
     Values,
     impossible,
+    nearest_name,
 )
 from workrail_lint.systems.workrail.condition_logic import compare
 from workrail_lint.systems.workrail.model.workflow import Condition
@@ -326,6 +327,11 @@ def _report_untold(judge: Judge, phrase: Phrase, name: str) -> None:
     """Report a test of a variable that nothing names but tests, if a variable that nothing reads may be meant."""
     analysis = judge.analysis
     if not analysis.is_complete:
+        return
+    typo = nearest_name(name, filter(analysis.is_set, judge.known_names.near(name)))
+    if typo is not None and typo.close:
+        text = f"nothing sets {quoted(name)}, which this prompt tests; did you mean {quoted(typo.name)}?"
+        judge.report(NEVER_SET, Severity.WARNING, phrase.pointer, text)
         return
     words = set(map(str.lower, _NAME_WORD.findall(name)))
     for other in sorted(analysis.all_names):

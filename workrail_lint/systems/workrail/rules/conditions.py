@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import did_you_mean
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.nodes import numbered
@@ -18,11 +19,16 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.rules.describing import Description
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons, is_structure
 from workrail_lint.systems.workrail.model.build import workflow_validator
-from workrail_lint.systems.workrail.model.workflow import Condition
+from workrail_lint.systems.workrail.model.workflow import Condition, LoopStep
 from workrail_lint.systems.workrail.rules.base import ConditionRule, WorkflowContext
 from workrail_lint.systems.workrail.rules.prose import label, listing, value_at
-from workrail_lint.systems.workrail.rules.rule_needs import UNUSUAL_CONDITION, condition_facts, from_named_condition
-from workrail_lint.systems.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.rule_needs import (
+    LOOP,
+    UNUSUAL_CONDITION,
+    condition_facts,
+    from_named_condition,
+)
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 from workrail_lint.systems.workrail.step_place import StepPlace, members
 
 # Common wrong spellings, by the operator they mean.
@@ -342,23 +348,70 @@ class ConditionMalformed(_FormRule):
                 )
 
 
+# `{{name}}`, `${name}`, `context.name`, `$.name`: what authors write where a name belongs.
+_TOKEN = Pattern(r"(?:\$?\{{1,2}\s*|\$\.)?(?:context\.)?([A-Za-z_][\w-]*)(?:\s*\}{1,2})?")
+
+
+def _name_in(text: str) -> str | None:
+    """Return the name that a token stands for; None if the string is a name itself, or something else."""
+    match = _TOKEN.fullmatch(text)
+    return match[1] if match is not None and match[1] != text else None
+
+
 class ConditionDottedVar(_FormRule):
     code = "CD010"
     name = "condition-dotted-var"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "The variable of a condition has a dot in its name."
-    why = "Conditions look up a name, not a path, so the variable is unset unless its name contains the dot."
-    bad = {"var": "size.files", "gt": 0}
-    good = {"var": "size", "gt": 0}
+    summary = "The variable of a condition or of a `forEach` loop is a path or a token instead of a name."
+    why = (
+        "The engine looks up the whole string as a name, with its dots and braces. So the variable is unset, and a "
+        "loop over it stops the run."
+    )
+    fix = "Replace the token with the name in it."
+    needs = frozenset({UNUSUAL_CONDITION, LOOP})
+    bad = ({"var": "size.files", "gt": 0}, {"var": "{{size}}", "gt": 0})
+    good = ({"var": "size", "gt": 0},) * 2
+    fixed = (None, {"var": "size", "gt": 0})
 
     def check_form(self, condition: Condition, workflow: WorkflowContext, report: Report) -> None:
-        if condition.var is not None and "." in condition.var:
+        name = condition.var
+        if name is None:
+            return
+        if (plain := _name_in(name)) is not None:
+            self._report_token(condition.at("var"), label(condition.step), name, plain, report)
+        elif "." in name:
             report(
                 condition.at("var"),
-                f"{label(condition.step)}: {quoted(condition.var)} is looked up as a name, not as a path; let a step "
+                f"{label(condition.step)}: {quoted(name)} is looked up as a name, not as a path; let a step "
                 "set a plain variable and test that",
             )
+
+    def check_loop(self, loop: LoopStep, workflow: WorkflowContext, report: Report) -> None:
+        items = loop.loop.items
+        if loop.loop.type == "forEach" and items is not None and (plain := _name_in(items)) is not None:
+            self._report_token(loop.at("loop", "items"), label(loop), items, plain, report, Severity.ERROR)
+
+    def examples(self) -> Iterable[Example]:
+        yield from super().examples()
+
+        def over(items: str) -> Any:
+            asking = step(prompt="Set `files` to the list of files.")
+            return workflow(asking, loop(step("read-file"), type="forEach", count=..., items=items))
+
+        yield Example(over("{{files}}"), over("files"), over("files"))
+
+    @staticmethod
+    def _report_token(
+        pointer: str, where: str, name: str, plain: str, report: Report, severity: Severity | None = None
+    ) -> None:
+        effect = ", so the run stops here" if severity else ""
+        report(
+            pointer,
+            f"{where}: {quoted(name)} is looked up as a name, with all its characters{effect}; write {quoted(plain)}",
+            severity=severity,
+            fix=unsafe(f"replace with {quoted(plain)}", Replace(pointer, plain)),
+        )
 
 
 class ConditionEmptyList(_FormRule):

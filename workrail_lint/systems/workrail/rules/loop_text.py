@@ -335,8 +335,15 @@ _ROUNDS = (
 # One of these is in everything that the patterns match, in lower case. The index has a `\0` where a prompt has a line
 # break between two of its texts.
 _COUNTED = Pattern(rf"tep{_BREAK}[0-9]+{_BREAK}of{_BREAK}[0-9]")
+_NEAR = 40
 _REPEATING = ("epeat", "terat")
 _WORDS = ("tep", *_REPEATING)
+
+
+def _may_count(low: str, place: int) -> bool:
+    """Return whether a number and "of" follow soon."""
+    near = low[place : place + _NEAR]
+    return "of" in near and any(map(str.isdigit, near))
 
 
 @cache
@@ -378,7 +385,7 @@ class LoopManualIteration(WorkflowRule):
         index = text_index(workflow)
         # The texts of a step that calls a template are not in the order of its prompt.
         is_counted = "templateCall" in step_members(workflow) or any(
-            _COUNTED.match(index.low, place) for place in index.places("tep")
+            _COUNTED.match(index.low, place) for place in index.places("tep") if _may_count(index.low, place)
         )
         owners = {step for step, _ in index.texts_with(_WORDS if is_counted else _REPEATING)}
         for owner in workflow.all_steps:

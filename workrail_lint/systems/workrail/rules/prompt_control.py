@@ -20,7 +20,7 @@ from workrail_lint.systems.workrail.rules.rule_needs import condition_facts, num
 _PART = r"(?:steps?|phases?|stages?)"
 _QUOTE = "[\"'`*]{0,3}"
 _JUMP = Search(
-    ("back to", "return", "jump", "restart", "straight to", "directly to", "ahead to"),
+    ("back to", "return to", "returning to", "jump", "restart", "straight to", "directly to", "ahead to"),
     r"\b(?:go(?:ing)? back to|(?:go|proceed|move|continue) (?:straight|directly|ahead) to"
     r"|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
     r"|loop(?:ing)? back to|restart(?:ing)? (?:from|at))\s+(?:the )?"
@@ -40,8 +40,14 @@ _SKIP = Search(
     r"|(the rest of (?:the|this) workflow)\b"
     rf"|(?:over )?(?:the )?({_PART}) {_QUOTE}({_RANGE})\b{_QUOTE}"
     r"|(this (?:step|phase))\b)",
+    also=("step", "phase", "stage", "workflow", " to `", " to the `"),
 )
-_ARE_SKIPPED = Search(("skip",), rf"\b{_PART} ({_RANGE}) (?:are|is|will be|get|gets|should be) skipped\b", before=60)
+_ARE_SKIPPED = Search(
+    ("skipped",),
+    rf"\b{_PART} ({_RANGE}) (?:are|is|will be|get|gets|should be) skipped\b",
+    before=60,
+    also=("step", "phase", "stage"),
+)
 _FIRST_NUMBER = Pattern(r"\d+[a-z]?")
 
 
@@ -176,12 +182,20 @@ def _skip_subject(subject: str) -> Search:
 
 # ------------------------------------------------------------------------------------------------- loops
 
+_ENDINGS = frozenset(
+    (
+        *(f"{verb}{ending}" for verb in ("exit", "end", "stop", "terminate", "quit", "abort") for ending in ("", "s")),
+        *("exiting", "leave", "leaves", "leaving", "ending", "stopping", "terminating", "quitting", "aborting"),
+        *("break", "breaking"),
+    )
+)
 _EXIT = Search(
     ("loop",),
     r"\b(?:(?:exit|leave|leaving|end|stop|stopp|terminate|terminat|quit|quitt|abort)(?:ing|s)?|break(?:ing)? out of)"
     r" (?:the |this )?(?:\w{1,20} )?loop\b"
     r"|\bthe loop (?:will |should |must |can |may )?(?:ends?|stops?|exits?|terminates?)\b",
     before=40,
+    near=_ENDINGS,
 )
 # A counted loop ends automatically, and a prompt may say so.
 _NATURAL_END = Pattern(
@@ -235,17 +249,42 @@ _WORDS = {
     word: value
     for value, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
 }
-_NUMBER = rf"(\d{{1,4}}|{'|'.join(_WORDS)})"
+_NUMBER = r"(\d{1,4}|[a-z]{3,5})"  # or any other short word
 _ROUND = r"(?:full |total |loop |complete )?(?:round|iteration|passe?|cycle)s?"
-_ROUNDS = Search(
-    ("at most", "up to", "no more than", "max", " rounds", " iterations"),
-    rf"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?|limited? to)\s+{_NUMBER}\s+{_ROUND}\b"
-    rf"|\b(?:stop|end|finish|give up|quit|ends|stops)\b[^.!?\n\0]{{0,30}} after (?:at most )?{_NUMBER} {_ROUND}\b"
+_ROUND_WORDS = frozenset(("round", "rounds", "iteration", "iterations", "pass", "passe", "passes", "cycle", "cycles"))
+_LIMITING = ("at most", "up to", "no more than", "max", " rounds", " iterations")
+_ROUNDS = (
+    Search(
+        _LIMITING,
+        r"\b(?:stop|end|finish|give up|quit|ends|stops)\b[^.!?\n\0]{0,30} after (?:at most )?"
+        rf"{_NUMBER} {_ROUND}\b",
+        before=48,
+        also=(" after ",),
+        near=_ROUND_WORDS,
+    ),
+    Search(
+        _LIMITING,
+        r"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?|limited? to)\s+"
+        rf"{_NUMBER}\s+{_ROUND}\b",
+        before=48,
+        near=_ROUND_WORDS,
+    ),
     # "Improve the draft at most 3 times."
-    rf"|\b(?:repeat|iterate|loop|retry|revise|refine|polish|improve|run|go)\b[^.!?,;:\n\0]{{0,40}}? "
-    rf"(?:at most|up to|no more than|a maximum of) {_NUMBER} times\b",
-    before=48,
+    Search(
+        _LIMITING,
+        r"\b(?:repeat|iterate|loop|retry|revise|refine|polish|improve|run|go)\b[^.!?,;:\n\0]{0,40}? "
+        rf"(?:at most|up to|no more than|a maximum of) {_NUMBER} times\b",
+        before=48,
+        also=(" times",),
+    ),
 )
+
+
+def _number(word: str) -> int | None:
+    """Return the number that a word or some digits stand for; None for any other word."""
+    return int(word) if word.isdecimal() else _WORDS.get(word)
+
+
 # "5 iterations of the simulation" and "3 passes per file" do not count the rounds of the loop.
 _OF_SOMETHING = Pattern(r"\s+(?:of (?!this loop|the loop|this step)|per |for each |in each |through |over )")
 
@@ -258,16 +297,21 @@ class ProseRoundsDiffer(LoopRule):
     origin = "product"
     summary = "A prompt in a loop limits the rounds to a number other than `maxIterations`."
     why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."
-    words = (IN_PROMPTS, *_ROUNDS.words)
+    words = (IN_PROMPTS, *_LIMITING)
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, int]] = set()
-        for phrase in delivered(workflow).phrases(_ROUNDS):
+        texts = delivered(workflow)
+        for phrase in (phrase for search in _ROUNDS for phrase in texts.phrases(search)):
             loop = workflow.loop_of.get(phrase.step.pointer)
-            if loop is None or phrase.is_negated or _OF_SOMETHING.match(phrase.passage.low, phrase.end):
+            rounds = _number(phrase.hit.match[1])
+            if (
+                loop is None
+                or rounds is None
+                or phrase.is_negated
+                or _OF_SOMETHING.match(phrase.passage.low, phrase.end)
+            ):
                 continue
-            word = phrase.hit.match[1] or phrase.hit.match[2] or phrase.hit.match[3]
-            rounds = _WORDS.get(word) or int(word)
             settings = (loop.loop.max_iterations, number_of_rounds(loop))
             limits = [limit for limit in settings if limit is not None]
             if not limits or rounds in limits or (phrase.pointer, rounds) in seen:

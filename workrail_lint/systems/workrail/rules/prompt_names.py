@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from workrail_lint.base.files import inside
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Record
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import ReplaceText
@@ -58,14 +59,17 @@ _USUAL = frozenset(
 )
 
 
-class _FileUse(NamedTuple):
+class _FileUse(Record):
     """A file name in a prompt, or one that a step passes to a routine."""
 
-    name: str  # without its folder
-    step: Step
-    position: int  # of the step
-    is_written: bool
-    phrase: Phrase | None = None
+    __slots__ = ("is_written", "name", "phrase", "position", "step")
+
+    def __init__(self, name: str, step: Step, position: int, is_written: bool, phrase: Phrase | None = None) -> None:
+        self.name = name  # without its folder
+        self.step = step
+        self.position = position  # of the step
+        self.is_written = is_written
+        self.phrase = phrase
 
 
 _LEAST_NAME = 8  # characters, with the extension, that a name needs to be taken for a misspelled one
@@ -286,13 +290,21 @@ class ReferenceIdUnknown(WorkflowRule):
 
 # ---------------------------------------------------------------------------------------------------- tokens
 
-_FOREIGN = Search(
-    ("${", "<%", " {", "({", "[[", " $", "($", " %", "{{"),
-    r"\$\{\s?([a-z_][a-z0-9_]*)\s?\}|<%=?\s?([a-z_][a-z0-9_]*)\s?%>|[ (]\{([a-z_][a-z0-9_]*)\}(?![}\w/-]|\.\w)"
-    r"|\[\[\s?([a-z_][a-z0-9_]*)\s?\]\]|[ (](?:\$([a-z_][a-z0-9_]*)(?![\w({/-]|\.\w)|%([a-z_][a-z0-9_]*)%)"
-    r"|\{\{\s?([a-z_][a-z0-9_]*)\s?\}(?!\})",
+_FOREIGN_NAME = r"([a-z_][a-z0-9_]*)"
+# What may also be a part of a command or a blank.
+_BARE = (
+    Search((" {", "({"), rf"[ (]\{{{_FOREIGN_NAME}\}}(?![}}\w/-]|\.\w)"),
+    Search((" $", "($"), rf"[ (]\${_FOREIGN_NAME}(?![\w({{/-]|\.\w)"),
+    Search((" %",), rf"[ (]%{_FOREIGN_NAME}%"),
 )
-_BARE_FORMS = (3, 5, 6)
+_FOREIGN = (
+    Search(("${",), rf"\$\{{\s?{_FOREIGN_NAME}\s?\}}"),
+    Search(("<%",), rf"<%=?\s?{_FOREIGN_NAME}\s?%>"),
+    _BARE[0],
+    Search(("[[",), rf"\[\[\s?{_FOREIGN_NAME}\s?\]\]"),
+    *_BARE[1:],
+    Search(("{{",), rf"\{{\{{\s?{_FOREIGN_NAME}\s?\}}(?!\}})"),
+)
 
 
 class TokenForeignSyntax(WorkflowRule):
@@ -303,14 +315,16 @@ class TokenForeignSyntax(WorkflowRule):
     summary = "A prompt inserts a context variable as `${name}`, `{name}` or `[[name]]`, which stays as it is."
     why = "The engine replaces `{{name}}` only; the agent sees the other forms literally."
     fix = "Write `{{name}}`."
-    words = (IN_PROMPTS, *_FOREIGN.words)
+    words = (IN_PROMPTS, *(word for search in _FOREIGN for word in search.words))
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
-        for phrase in delivered(workflow).phrases(_FOREIGN, in_code=True):
-            name = next(filter(None, map(phrase.group, range(1, 8))))
+        texts = delivered(workflow)
+        phrases = ((search, phrase) for search in _FOREIGN for phrase in texts.phrases(search, in_code=True))
+        for search, phrase in phrases:
+            name = phrase.group(1)
             written = phrase.words.lstrip(" (")
-            if any(map(phrase.group, _BARE_FORMS)) and self._is_form(phrase):
+            if search in _BARE and self._is_form(phrase):
                 continue
             if (phrase.pointer, name) in seen or not self._is_variable(name, workflow):
                 continue

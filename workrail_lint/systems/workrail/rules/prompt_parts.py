@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.model.workflow import PromptBlocks, PromptFr
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, is_reported, label, listing, text_at, value_at
-from workrail_lint.systems.workrail.rules.rule_needs import LONG_PROMPT, MAX_PROMPT, variables
+from workrail_lint.systems.workrail.rules.rule_needs import BLANK_PROMPT, LONG_PROMPT, MAX_PROMPT, variables
 
 
 class PromptSourceInvalid(WorkflowRule):
@@ -58,14 +58,23 @@ class PromptBlockBlank(WorkflowRule):
     name = "prompt-block-blank"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A goal, list item or output in `promptBlocks` is blank, or a list of parts is empty."
-    why = "The heading, bullet or number is still rendered, with nothing after it."
-    needs = frozenset({"promptBlocks"})
-    bad = ({"promptBlocks": {"goal": ""}}, {"promptBlocks": {"goal": "Describe what you see.", "verify": [[]]}})
-    good = {"promptBlocks": {"goal": "Describe what you see."}}
+    summary = "A prompt, or a goal, list item or output in `promptBlocks`, is blank, or a list of parts is empty."
+    why = "The step, heading, bullet or number is still there, with nothing that says what to do."
+    needs = frozenset({"promptBlocks", BLANK_PROMPT})
+    bad = (
+        {"promptBlocks": {"goal": ""}},
+        {"promptBlocks": {"goal": "Describe what you see.", "verify": [[]]}},
+        {"prompt": "\n"},
+    )
+    good = ({"promptBlocks": {"goal": "Describe what you see."}},) * 2 + ({"prompt": "Describe what you see."},)
 
     def check_step(self, step: Step, workflow: WorkflowContext, report: Report) -> None:
-        if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
+        if step.kind != "standard" or step.calls_template:
+            return
+        # An empty one is what the schema rejects.
+        if step.prompt and js.is_blank(step.prompt):
+            report(step.at("prompt"), f"{label(step)}: the prompt is blank; say what the agent must do")
+        if step.prompt_blocks is None:
             return
         for section, token, value in self._block_values(step.prompt_blocks):
             if self._is_blank(value):

@@ -24,10 +24,11 @@ from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, autho
 from workrail_lint.systems.workrail.rules.rule_needs import WORKSPACE
 
 _NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
+_KINDS = ("step", "phase", "stage")
 _LIST_NUMBER = Pattern(  # at the start of a line
     r"[ \t>*_#-]{0,12}(?:(step|phase|stage)[ \t]+)?(\d{1,3})[a-z]?(?:[.):]|[ \t*]*(?:[:—–-]|$))"
 )
-_PREFIX = Pattern(r"\s*(?:step|phase|stage)\s*\d{1,3}(?:\.\d{1,2})?[a-z]?\s*[:.)—–-]*\s*", 2)
+_PREFIX = Pattern(r"(?:step|phase|stage)\s*\d{1,3}(?:\.\d{1,2})?[a-z]?\s*[:.)—–-]*")
 
 
 class NumberedStep:
@@ -53,8 +54,9 @@ def numbered_steps(workflow: WorkflowContext) -> tuple[NumberedStep, ...]:
 
 def plain_title(title: str) -> str:
     """Return a title in lower case, without its leading number."""
-    match = _PREFIX.match(title)
-    return title[match.end() if match else 0 :].strip().lower()
+    low = title.strip().lower()
+    match = _PREFIX.match(low) if low.startswith(_KINDS) else None
+    return low if match is None else low[match.end() :].lstrip()
 
 
 @lru_cache(maxsize=4)
@@ -90,18 +92,16 @@ _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]++(?:-[a-z0-9]++)++) ste
 # "the notes of collect-facts", "see phase-1-look", "step collect-facts". Their words are frequent, so each pattern
 # begins with its word and looks back.
 _BARE_ID = r"`?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)"
-_RESULTS = "note notes output outputs result results finding findings answer answers number numbers list table report"
-
-
-def _after(words: str) -> str:
-    """Return a pattern that matches behind one of some words."""
-    return "(?:" + "|".join([rf"(?<=\b{word})" for word in words.split()]) + ")"
-
-
+_RESULTS = frozenset(
+    (
+        *("note", "notes", "output", "outputs", "result", "results", "finding", "findings", "answer", "answers"),
+        *("number", "numbers", "list", "table", "report"),
+    )
+)
 _STEPS_OF = (
-    Search((" of ", " from ", " in "), rf"{_after(_RESULTS)} \w+ {_BARE_ID}"),
-    Search((" phase-", " `phase-"), f"{_after('from of in see by')} {_BARE_ID}"),
-    Search(("step ",), rf"(?<!\w)step {_BARE_ID}"),
+    Search((" of ", " from ", " in "), rf" \w+ {_BARE_ID}", after=_RESULTS, also=("-",)),
+    Search((" phase-", " `phase-"), f" {_BARE_ID}", after=frozenset(("from", "of", "in", "see", "by"))),
+    Search(("step ",), rf"(?<!\w)step {_BARE_ID}", also=("-",)),
     # Whatever comes before it, a name of that form is an id.
     Search(("`phase-", "`step-", "`stage-"), r"`((?:phase|step|stage)-\d+[a-z]?(?:-[a-z0-9]+)+)`"),
 )
@@ -111,8 +111,8 @@ _LATER = Search(
     r"\b(?:use|using|read|take|apply|consult|see|check|based on) (?:the |its )?[^.!?,;:\n\0]{1,50}? (?:from|of) "
     r"(?:the|a) (?:next|following|later) (?:step|phase)\b",
     before=90,
+    also=(*("from the ", "of the ", "from a ", "of a "),),
 )
-_KINDS = ("step", "phase", "stage")
 # In texts about the workflow: "Step 2 (Collect)", "phase 3: Publish", "step 4 sorts the letters".
 _NUMBER_AND_TITLE = Pattern(
     r"\b(step|phase|stage) (\d{1,2})\s?(?:[:(–—-]+\s?|(?=\w))[\"'`(*]*([^.,;:()\n]{3,60})", re.IGNORECASE
@@ -120,15 +120,22 @@ _NUMBER_AND_TITLE = Pattern(
 _NUMBER_NAMES = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES, 2)}
 _WORKFLOWS = ("workflow", "process")
+_NUMBER = r"(\d{1,2}|[a-z]{3,6})"  # or any other short word
 # "a workflow of seven steps", "this 5-step workflow".
 _COUNT_OF_STEPS = Pattern(
-    rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:steps|phases)\b"
-    rf"|\b(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})[- ](?:step|phase) (?:workflow|process)\b"
+    rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?{_NUMBER} (?:steps|phases)\b"
+    rf"|\b{_NUMBER}[- ](?:step|phase) (?:workflow|process)\b"
     # "Has 5 short steps", "It takes only two steps".
-    rf"|(?:^|[.!?]\s+|\bit |\bthis |\bworkflow )(?:has|takes|needs|consists of) (?:only |just |exactly )?"
-    rf"(\d{{1,2}}|{'|'.join(_NUMBER_WORDS)}) (?:\w+ )?steps\b",
+    r"|(?:^|[.!?]\s+|\bit |\bthis |\bworkflow )(?:has|takes|needs|consists of) (?:only |just |exactly )?"
+    rf"{_NUMBER} (?:\w+ )?steps\b",
 )
 _AROUND_STEPS = 64
+
+
+def _number(match: re.Match[str]) -> int | None:
+    """Return the number of steps that a text gives; None if the word is no number."""
+    written = match[1] or match[2] or match[3]
+    return int(written) if written.isdecimal() else _NUMBER_WORDS.get(written)
 
 
 def _count_of_steps(low: str) -> re.Match[str] | None:
@@ -137,7 +144,10 @@ def _count_of_steps(low: str) -> re.Match[str] | None:
     for word in ("step", "phase"):
         at = low.find(word)
         while at >= 0:
-            match = _COUNT_OF_STEPS.search(low, max(0, at - _AROUND_STEPS), at + _AROUND_STEPS)
+            start, end = max(0, at - _AROUND_STEPS), at + _AROUND_STEPS
+            match = _COUNT_OF_STEPS.search(low, start, end)
+            while match is not None and _number(match) is None:
+                match = _COUNT_OF_STEPS.search(low, match.start() + 1, end)
             if match is not None:
                 matches.append(match)
                 break
@@ -221,8 +231,7 @@ class StepReferenceUnknown(WorkflowRule):
     @staticmethod
     def _has_so_many(count: re.Match[str], workflow: WorkflowContext) -> bool:
         """Return whether the workflow has as many steps, counted in one of the usual ways."""
-        written = count[1] or count[2] or count[3]
-        number = _NUMBER_WORDS.get(written.lower()) or int(written)
+        number = _number(count)
         numbers = {base_number(step.number) for step in numbered_steps(workflow)}
         return number in {len(workflow.steps), len(workflow.all_steps), len(numbers), len(numbers) - 1}
 
@@ -465,14 +474,31 @@ _TOOL = Search(
 
 
 # A tool that sounds like one of the engine's.
+_CALLS = frozenset(
+    ("call", "calling", "invoke", "invoking", "use", "using", "run", "running", "trigger", "via", "through")
+)
+_TOOL_VERBS = frozenset(
+    (
+        *("workrail", "workflow", "complete", "finish", "advance", "next", "end", "close", "submit", "proceed"),
+        *("confirm", "approve", "update", "get", "mark", "load", "fetch", "read", "skip", "cancel", "abort", "restart"),
+        *("create", "save", "run", "execute", "register"),
+    )
+)
+_TOOL_NOUNS = ("_workflow", "_step", "_session", "_checkpoint", "workrail_", "workflow_")
 _INVENTED = Search(
-    ("_workflow", "_step", "_session", "_checkpoint", "workrail_", "workflow_"),
+    _TOOL_NOUNS,
     r"\b(?:call|calling|invoke|invoking|use|using|run|running|trigger|via|through) (?:the )?(?:tool )?[`'\"]?"
-    r"((?:workrail_[a-z_]+)|(?:workflow_[a-z_]+)|(?:complete|finish|advance|next|end|close|submit|proceed|confirm|approve|update|get|mark|"
-    r"load|fetch|read|skip|cancel|abort|restart|create|save|run|execute|register)_(?:next_)?(?:workflow|step|session|checkpoint)s?(?:_(?:done|complete|completed|finished))?)\b(?!\.)"
-    # Another name for the same, where it is called a tool.
-    r"|\b((?:[a-z]+_)+(?:workflow|step|checkpoint)s?(?:_[a-z]+)*)[`'\"]? tool\b",
+    r"((?:workrail|workflow)_[a-z_]+"
+    r"|[a-z]+_(?:next_)?(?:workflow|step|session|checkpoint)s?(?:_(?:done|complete|completed|finished))?)\b(?!\.)",
     before=48,
+    near=_CALLS,
+)
+# Another name for the same, where it is called a tool.
+_CALLED_TOOL = Search(
+    _TOOL_NOUNS,
+    r"\b((?:[a-z]+_)+(?:workflow|step|checkpoint)s?(?:_[a-z]+)*)[`'\"]? tool\b",
+    before=48,
+    also=(" tool",),
 )
 _TOOLS = frozenset(
     (*_OLD_TOOLS, *_DAEMON_TOOLS, *_MCP_TOOLS, "list_workflows", "inspect_workflow", "workflow_id", "workflow_step")
@@ -514,8 +540,10 @@ class ToolUnavailable(WorkflowRule):
                 continue
             if not phrase.is_negated:
                 by_tool.setdefault(tool, []).append(phrase)
-        for phrase in delivered(workflow).phrases(_INVENTED, in_code=True):
-            tool = phrase.hit.match[1] or phrase.hit.match[2]
+        texts = delivered(workflow)
+        calls = texts.phrases(_INVENTED, in_code=True, wanted=lambda match: match[1].partition("_")[0] in _TOOL_VERBS)
+        for phrase in (*calls, *texts.phrases(_CALLED_TOOL, in_code=True)):
+            tool = phrase.hit.match[1]
             if tool not in _TOOLS and tool not in workflow.analysis.by_name and not phrase.is_negated:
                 by_tool.setdefault(tool, []).append(phrase)
         for tool, phrases in by_tool.items():
@@ -547,6 +575,7 @@ _FILE = Search(
     r"\b(?:read|open|follow|consult|per) (?:the )?"
     r"(?:(?:file|document|rules|guide|guidelines|spec|checklist) )?(?:in |at )?"
     rf"[\"'`(]?{_PATH}(?![\w/<{{*$\[-])",
+    also=("/",),
 )
 _MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where)\b|[<{*$\[]")
 _MADE = Pattern(r"\b(?:writ|creat|sav|generat|produc|updat|stor|record|export|emit|draft|append|put)\w*\b")

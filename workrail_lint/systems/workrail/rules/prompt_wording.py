@@ -80,6 +80,7 @@ _IF_POSSIBLE = Search(
     (" if possible", " if you can", " if time permits", "if possible, try"),
     r"\btry to \w+[^.\n\0]{0,60} if (?:possible|you can|time permits)\b|\bif possible, try to \w+",
     before=96,
+    also=("try to ",),
 )
 
 
@@ -172,13 +173,15 @@ class PromptEngineVoice(WorkflowRule):
             )
 
 
-_SELF_CERTIFY = Search(
-    ("stillfuzzy", "contextauditneeded", "confident"),
-    r"\b(?:set|record|report|mark|return|decide|declare|determine|output|emit|state|capture|update|provide|give|indicate)\b"
-    r"[^.\n\0]{0,40}\b(?:stillfuzzy|contextauditneeded)\b"
-    r"|\b(?:stillfuzzy|contextauditneeded)`?\s*(?:[=:]|\bto\b)"
-    r"|\b(?:is)?confident`?\s*(?:[=:]|\bto\b)\s*`?true\b",
-    before=48,
+_SELF_CERTIFY = (
+    Search(
+        ("stillfuzzy", "contextauditneeded"),
+        r"\b(?:set|record|report|mark|return|decide|declare|determine|output|emit|state|capture|update|provide|give"
+        r"|indicate)\b[^.\n\0]{0,40}\b(?:stillfuzzy|contextauditneeded)\b"
+        r"|\b(?:stillfuzzy|contextauditneeded)`?\s*(?:[=:]|\bto\b)",
+        before=48,
+    ),
+    Search(("confident",), r"\b(?:is)?confident`?\s*(?:[=:]|\bto\b)\s*`?true\b", before=2, also=("true",)),
 )
 _BULLET = Pattern(r"[ \t]*(?:[-*•]|\d+[.)])\s")
 _SCALE = Pattern(r"\d\s?(?:-|–|\.\.|to|/)\s?\d|\b[01]\s?=|\bscore")
@@ -195,13 +198,13 @@ class PromptSelfCertify(WorkflowRule):
         "Asked whether it is still unsure, an agent says no. A rubric with at least two scored dimensions makes it "
         "check before it answers."
     )
-    words = (IN_PROMPTS, *_SELF_CERTIFY.words)
+    words = (IN_PROMPTS, *(word for search in _SELF_CERTIFY for word in search.words))
     bad = {"prompt": "Set stillFuzzy = true or false."}
     good = {"prompt": "Score each dimension:\n- Scope known: 0-2\n- Evidence read: 0-2\nSet stillFuzzy = true below 3."}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
-        for hit in prompts(workflow).hits(_SELF_CERTIFY):
+        for hit in (hit for search in _SELF_CERTIFY for hit in prompts(workflow).hits(search)):
             step, text = hit.step, hit.text
             has_assessment = step.kind == "standard" and bool(step.assessment_refs)
             if text.pointer in seen or has_assessment or self._has_rubric(step.prompt_text):
@@ -230,33 +233,48 @@ _MECHANISM = ("workrail executor", "tool", "spawn_agent", "mcp", "routine-", "wo
 
 
 _HELPER = r"(?:sub-?agents?|executors?|delegates?|helpers?|workers?|agents?|it|they|he|she)"
-# A subagent starts without what was said before.
-_SHARED = Search(
+_HELPERS = frozenset(
     (
-        "already know",
-        "already has",
-        "already have",
-        "what we discussed",
-        "our conversation",
-        "our discussion",
-        "remember",
-        "no need to ",
-        " knows ",
-        "has the context",
-        "has seen",
-        "have seen",
-        "we discussed",
+        *("subagent", "subagents", "executor", "executors", "delegate", "delegates", "helper", "helpers"),
+        *("worker", "workers", "agent", "agents", "it", "they", "he", "she"),
+    )
+)
+# A subagent starts without what was said before.
+_SHARING = (
+    *("already know", "already has", "already have", "what we discussed", "our conversation", "our discussion"),
+    *("remember", "no need to ", " knows ", "has the context", "has seen", "have seen", "we discussed"),
+)
+_SHARED = (
+    Search(
+        _SHARING,
+        rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
+        r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation"
+        r"|discussion|chat)"
+        r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background"
+        r"|what (?:happened|was (?:said|done|decided)) (?:so far|before|earlier))\b",
+        before=120,
+        also=(" we ", " our ", " conversation", " chat", " context", " everything", " background", " what "),
+        near=_HELPERS,
     ),
-    rf"\b{_HELPER} (?:will |should |can )?(?:already )?(?:knows?|remembers?|has|have) "
-    r"(?:[\w']+ ){0,4}?(?:we (?:\w+ )?(?:discussed|said|agreed|talked about|learned|covered)|our (?:conversation"
-    r"|discussion|chat)"
-    r"|the (?:conversation|chat)(?: history)?|the (?:full |whole |same )?context|everything|the background"
-    r"|what (?:happened|was (?:said|done|decided)) (?:so far|before|earlier))\b"
-    rf"|\b{_HELPER} (?:has|have) (?:already )?(?:seen|read|heard|followed) (?:the|our|this|everything|all)\b"
-    rf"|\b{_HELPER}\b[^.\n\0]{{0,60}}? (?:using|from|with|based on) what we (?:\w+ )?"
-    r"(?:discussed|said|agreed|decided)\b"
-    r"|\bno need to (?:repeat|explain|give|pass|restate) (?:it|them|anything|the (?:context|details|background))\b",
-    before=120,
+    Search(
+        _SHARING,
+        rf"\b{_HELPER} (?:has|have) (?:already )?(?:seen|read|heard|followed) (?:the|our|this|everything|all)\b",
+        before=120,
+        also=(" seen ", " read ", " heard ", " followed "),
+        near=_HELPERS,
+    ),
+    Search(
+        _SHARING,
+        rf"\b{_HELPER}\b[^.\n\0]{{0,60}}? (?:using|from|with|based on) what we (?:\w+ )?"
+        r"(?:discussed|said|agreed|decided)\b",
+        before=120,
+        also=(" what we ",),
+        near=_HELPERS,
+    ),
+    Search(
+        ("no need to ",),
+        r"\bno need to (?:repeat|explain|give|pass|restate) (?:it|them|anything|the (?:context|details|background))\b",
+    ),
 )
 _DELEGATES = Search(
     ("spawn", "launch", "dispatch", "delegat", "start a", "have a"),
@@ -282,7 +300,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
         "without "
         "the conversation, so it knows only what it is given."
     )
-    words = (IN_PROMPTS, *_SPAWN.words, *_SHARED.words)
+    words = (IN_PROMPTS, *_SPAWN.words, *_SHARING)
     bad = (
         {"prompt": "Spawn 3 executors and merge what they report."},
         {"prompt": "Hand the review to a subagent. It already knows what we discussed."},
@@ -306,7 +324,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
                     f"{label(step)}: {excerpt(hit.phrase)} doesn't say how; name the tool or executor that runs them",
                 )
         texts = delivered(workflow)
-        for phrase in texts.phrases(_SHARED):
+        for phrase in (phrase for search in _SHARED for phrase in texts.phrases(search)):
             prompt = phrase.step.prompt_text.lower()
             is_helper = any(word in prompt for word in ("subagent", "sub-agent", "executor", "delegat", "spawn"))
             if is_helper and phrase.pointer not in seen and not phrase.is_negated and not phrase.is_conditional:
@@ -396,54 +414,139 @@ class ClarificationHeavy(WorkflowRule):
 
 # --------------------------------------------------------------------------------------------- leftovers
 
-_PERSON = (
-    r"(?:user|human|person|owner|stakeholder|reviewer|maintainer|manager|lead|customer|client|operator|team|engineer"
-    r"|developer|administrator|author|sponsor|host|guest|editor|investigator|teacher|boss|me|marketing|legal|security"
-    r"|management|compliance|finance)"
+_PEOPLE = (
+    *("user", "human", "person", "owner", "stakeholder", "reviewer", "maintainer", "manager", "lead", "customer"),
+    *("client", "operator", "team", "engineer", "developer", "administrator", "author", "sponsor", "host", "guest"),
+    *("editor", "investigator", "teacher", "boss", "me", "marketing", "legal", "security", "management"),
+    *("compliance", "finance"),
 )
-_APPROVAL = Search(
-    ("approv", "sign-off", "signoff", "sign off", "signed off", " agreed", " confirmed"),
-    rf"\b(?:wait(?:ing)? for|pause(?: here)? for|ask for|ask (?:the )?{_PERSON} for|get|obtain|request|seek|await)"
-    rf" (?:(?:the|an?|explicit|written|final|formal|clear|your|their|\w+(?:'s|’s)) ){{0,3}}"
-    rf"(?:{_PERSON}(?:'s|’s)? (?:\w+ )?(?:approval|sign-?off|to (?:approve|sign off))"
-    rf"|(?:approval|sign-?off) (?:from|by|of) (?:the |an? )?(?:\w+ )?{_PERSON})\b"
-    rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?(?:\w+ )?{_PERSON} "
-    r"(?:has |have |explicitly ){0,2}"
-    r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b"
-    rf"|\b(?:only|not) (?:\w+ ){{0,4}}?(?:once|after|when|until) "
-    rf"(?:they|he|she|you|(?:the |an? |your )?(?:\w+ )?{_PERSON}) "
-    r"(?:has|have)? ?(?:given (?:\w+ )?(?:approval|consent)|approve[sd]?|confirm(?:s|ed)?|agree[sd]?|signed off)\b",
-    before=110,
+_PERSON = f"(?:{'|'.join(_PEOPLE)})"
+_SOMEONE = frozenset(_PEOPLE)
+_ANYONE = _SOMEONE | {"they", "he", "she", "you"}
+_S = r"(?:'s|’s)"
+_APPROVING = ("approv", "sign-off", "signoff", "sign off", "signed off", " agreed", " confirmed")
+_ASKS = ("wait", "pause", "ask ", "get ", "obtain ", "request ", "seek ")  # also of "await"
+_FOR_APPROVAL = (
+    r"\b(?:wait(?:ing)? for|pause(?: here)? for|ask for|ask (?:the )?\w+ for|get|obtain|request|seek|await)"
+    rf" (?:(?:the|an?|explicit|written|final|formal|clear|your|their|\w+{_S}) ){{0,3}}"
+)
+_WAIT_UNTIL = r"\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?"
+_APPROVAL = (
+    Search(
+        _APPROVING,
+        rf"{_FOR_APPROVAL}{_PERSON}{_S}? (?:\w+ )?(?:approval|sign-?off|to (?:approve|sign off))\b",
+        before=110,
+        also=_ASKS,
+        near=_SOMEONE,
+    ),
+    Search(
+        _APPROVING,
+        rf"{_FOR_APPROVAL}(?:approval|sign-?off) (?:from|by|of) (?:the |an? )?(?:\w+ )?{_PERSON}\b",
+        before=110,
+        also=(*("approval ", "signoff ", "sign-off "),),
+        near=_SOMEONE,
+    ),
+    Search(
+        _APPROVING,
+        rf"{_WAIT_UNTIL}(?:\w+ )?{_PERSON} (?:has |have |explicitly ){{0,2}}"
+        r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b",
+        before=110,
+        also=(" until ",),
+        near=_SOMEONE,
+    ),
+    Search(
+        _APPROVING,
+        r"\b(?:only|not) (?:\w+ ){0,4}?(?:once|after|when|until) "
+        rf"(?:they|he|she|you|(?:the |an? |your )?(?:\w+ )?{_PERSON}) (?:has|have)? ?"
+        r"(?:given (?:\w+ )?(?:approval|consent)|approve[sd]?|confirm(?:s|ed)?|agree[sd]?|signed off)\b",
+        before=110,
+        also=("only ", "not "),
+        near=_ANYONE,
+    ),
 )
 
 
 # The same without a word for approval: "this step requires confirmation", "ask the user for permission before …".
 _CONSENT = r"(?:confirmation|permission|consent|approval|sign-?off|the go-ahead|go-ahead)"
-_PERMISSION = Search(
-    ("confirm", "permission", "consent", "go-ahead", "approval"),
-    rf"\b(?:this|the) step (?:requires?|needs?) (?:(?:an?|the|explicit|manual|{_PERSON}(?:'s|’s)?) ){{0,3}}{_CONSENT}\b"
-    rf"|\b(?:ask|get|obtain|request|seek|await|wait for)(?: (?:the|an?|your))? {_PERSON}(?:'s|’s)?"
-    rf"(?: for)?(?: (?:the|their|his|her|explicit|written|final|clear))* {_CONSENT}\b"
-    rf"|\b(?:get|obtain|request|seek|await|wait for|ask for) (?:(?:the|explicit|written|final|clear|an?) )*{_CONSENT} "
-    rf"(?:from|by|of) (?:the |an? |your )?{_PERSON}\b"
-    rf"|\b(?:ask|wait for) (?:the |your )?{_PERSON} to confirm\b"
-    rf"|\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?{_PERSON} "
-    r"(?:has |have |explicitly ){0,2}(?:confirms?|confirmed|agrees?|agreed|consents?)\b"
-    rf"|\bwait(?:ing)? for (?:(?:the|their|your|his|her|an?|explicit|\w+(?:'s|’s)) ){{1,2}}{_CONSENT}\b",
-    before=70,
+_CONSENTING = ("confirm", "permission", "consent", "go-ahead", "approval")
+_PERMISSION = (
+    Search(
+        _CONSENTING,
+        rf"\b(?:this|the) step (?:requires?|needs?) (?:(?:an?|the|explicit|manual|{_PERSON}{_S}?) ){{0,3}}{_CONSENT}\b",
+        before=70,
+        also=(" step require", " step need"),
+    ),
+    Search(
+        _CONSENTING,
+        rf"\b(?:ask|get|obtain|request|seek|await|wait for)(?: (?:the|an?|your))? {_PERSON}{_S}?"
+        rf"(?: for)?(?: (?:the|their|his|her|explicit|written|final|clear))* {_CONSENT}\b",
+        before=70,
+        also=_ASKS,
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        r"\b(?:get|obtain|request|seek|await|wait for|ask for) "
+        rf"(?:(?:the|explicit|written|final|clear|an?) )*{_CONSENT} (?:from|by|of) (?:the |an? |your )?{_PERSON}\b",
+        before=70,
+        also=_ASKS,
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        rf"\b(?:ask|wait for) (?:the |your )?{_PERSON} to confirm\b",
+        before=70,
+        also=(" to confirm",),
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        rf"{_WAIT_UNTIL}{_PERSON} (?:has |have |explicitly ){{0,2}}(?:confirms?|confirmed|agrees?|agreed|consents?)\b",
+        before=70,
+        also=(" until ",),
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        rf"\bwait(?:ing)? for (?:(?:the|their|your|his|her|an?|explicit|\w+{_S}) ){{1,2}}{_CONSENT}\b",
+        before=70,
+        also=("wait for ", "waiting for "),
+    ),
 )
 
 
 # "Do not continue until the owner approves": what is forbidden is to go on without them.
-_BLOCKED = Search(
-    ("approv", "sign-off", "signoff", "sign off", "signed off", "confirm", "permission", "consent", "go-ahead"),
+_GO_ON = (
     r"\b(?:do not|don't|never|must not|cannot) (?:proceed|continue|start|begin|go on|advance|move on|merge|deploy"
-    r"|publish|release|apply|execute|send)\b[^.!?\n\0]{0,40}?"
-    r"(?: (?:until|unless|before) (?:the |an? |your )?(?:\w+ |on-call )?"
-    rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|signe?d? off)"
-    rf"| without (?:(?:the|explicit|written|prior) )*(?:{_PERSON}(?:'s|’s)? )?{_CONSENT}\b)",
-    before=140,
-    also=("not ", "n't ", "never "),
+    r"|publish|release|apply|execute|send)\b[^.!?\n\0]{0,40}? "
+)
+_NOT = ("not ", "n't ", "never ")
+_CONSENT_WORDS = (
+    "approv",
+    "sign-off",
+    "signoff",
+    "sign off",
+    "signed off",
+    "confirm",
+    "permission",
+    "consent",
+    "go-ahead",
+)
+_BLOCKED = (
+    Search(
+        _CONSENT_WORDS,
+        rf"{_GO_ON}(?:until|unless|before) (?:the |an? |your )?(?:\w+ |on-call )?"
+        rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|signe?d? off)",
+        before=140,
+        also=_NOT,
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENT_WORDS,
+        rf"{_GO_ON}without (?:(?:the|explicit|written|prior) )*(?:{_PERSON}{_S}? )?{_CONSENT}\b",
+        before=140,
+        also=(" without ",),
+    ),
 )
 
 
@@ -451,6 +554,7 @@ _BLOCKED = Search(
 _ASKED = Search(
     ("ask the ", "ask your ", "ask me "),
     rf"\bask (?:(?:the |your ){_PERSON}|me) (?:to (?:choose|decide|approve|accept|confirm|pick)|whether|if|for)\b",
+    near=_SOMEONE,
 )
 _GATE_TITLE = Pattern(
     r"\b(?:(?:approval|sign-?off|confirmation|human|user)(?: review)? (?:gate|checkpoint)"
@@ -469,16 +573,16 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         "Nothing stops the run: an agent without a user decides that it was approved and continues. "
         "`requireConfirmation` makes the engine wait."
     )
-    words = (IN_PROMPTS, *_APPROVAL.words, *_PERMISSION.words, *_ASKED.words)
+    words = (IN_PROMPTS, *_APPROVING, *_CONSENTING, *_ASKED.words)
     bad = {"prompt": "Write the release notes. Pause until the user approves them."}
     good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
 
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         seen: set[str] = set()
         texts = delivered(workflow)
-        phrases = [phrase for search in (_APPROVAL, _PERMISSION) for phrase in texts.phrases(search)]
+        phrases = [phrase for search in (*_APPROVAL, *_PERMISSION) for phrase in texts.phrases(search)]
         phrases = [phrase for phrase in phrases if not phrase.is_negated]
-        phrases += texts.phrases(_BLOCKED)
+        phrases += [phrase for search in _BLOCKED for phrase in texts.phrases(search)]
         if texts.has(*_ASKED.words) and any(_GATE_TITLE.search(step.title.lower()) for step in workflow.all_steps):
             phrases += [each for each in texts.phrases(_ASKED) if _GATE_TITLE.search(each.step.title.lower())]
         for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
@@ -531,22 +635,34 @@ _NOTE = Search(
     r"(?: note| comment)?(?:\.?:|[\])](?!\())[^\n\0]{0,60}|\[note(?: to \w+)?:[^\]\n\0]{1,60}\]|<{7}(?= )|>{7}(?= )",
 )
 # What a chat wrote around the prompt when it was copied.
-_CHAT = Search(
-    (
-        *("sure", "certainly", "here is the ", "here's the ", "as an ai", "i hope this", "let me know if"),
-        "rest of the ",
+_CHAT = (
+    Search(
+        ("sure", "certainly", "of course", "absolutely"),
+        r"(?<![^\n\0])(?:sure|certainly|of course|absolutely)[!,.] here(?: is|'s|’s|\b)",
+        also=("! here", ", here", ". here"),
     ),
-    r"(?<![^\n\0])(?:sure|certainly|of course|absolutely)[!,.] here(?: is|'s|’s|\b)"
-    r"|(?<![^\n\0])here(?: is|'s|’s) (?:the|your|a|an) (?:\w+ )?(?:updated|revised|improved|rewritten|corrected|final)?"
-    r" ?(?:prompt|workflow|step)\b[^\n\0]{0,40}:"
-    r"|\bas an ai(?: language)? (?:model|assistant)\b|(?<![^\n\0])i hope this helps\b"
-    r"|\blet me know if you(?:'d| would)? (?:like|want|need) (?:me to|any|further|more)\b[^\n\0]{0,40}"
-    r"\b(?:changes|adjust|tweak|modif)"
+    Search(
+        ("here is the ", "here's the "),
+        r"(?<![^\n\0])here(?: is|'s) the (?:\w+ )?(?:updated|revised|improved|rewritten|corrected|final)?"
+        r" ?(?:prompt|workflow|step)\b[^\n\0]{0,40}:",
+        also=("prompt", "workflow", "step"),
+    ),
+    Search(("as an ai",), r"\bas an ai(?: language)? (?:model|assistant)\b"),
+    Search(("i hope this",), r"(?<![^\n\0])i hope this helps\b"),
+    Search(
+        ("let me know if",),
+        r"\blet me know if you(?:'d| would)? (?:like|want|need) (?:me to|any|further|more)\b[^\n\0]{0,40}"
+        r"\b(?:changes|adjust|tweak|modif)",
+    ),
     # What a chat leaves out when it shows an edit.
-    r"|(?:\.\.\.|…|[\[(/*])\s?(?:the )?rest of (?:the )?(?:existing )?"
-    r"(?:prompt|steps?|text|instructions|workflow|content)\b[^.\n\0]{0,40}?"
-    r"\b(?:unchanged|the same|as before|omitted|here)\b",
-    before=8,
+    Search(
+        ("rest of the ",),
+        r"(?:\.\.\.|…|[\[(/*])\s?(?:the )?rest of (?:the )?(?:existing )?"
+        r"(?:prompt|steps?|text|instructions|workflow|content)\b[^.\n\0]{0,40}?"
+        r"\b(?:unchanged|the same|as before|omitted|here)\b",
+        before=8,
+        also=("unchanged", "the same", "as before", "omitted", "here"),
+    ),
 )
 # A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(
@@ -566,7 +682,14 @@ class PromptLeftover(WorkflowRule):
     origin = "product"
     summary = "A prompt contains an author's note (TODO, FIXME, XXX, TBD, a comment) or a blank to fill in."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
-    words = (IN_PROMPTS, *_MARK.words, *_OPEN.words, *_BLANK.words, *_NOTE.words, *_CHAT.words)
+    words = (
+        IN_PROMPTS,
+        *_MARK.words,
+        *_OPEN.words,
+        *_BLANK.words,
+        *_NOTE.words,
+        *(word for search in _CHAT for word in search.words),
+    )
     bad = (
         {"prompt": "FIXME: name the target site. Publish the text."},
         {"prompt": "Publish the text on <your-site>."},
@@ -581,7 +704,7 @@ class PromptLeftover(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         texts = delivered(workflow)
         seen: set[str] = set()
-        for search in (_MARK, _OPEN, _BLANK, _NOTE, _CHAT):
+        for search in (_MARK, _OPEN, _BLANK, _NOTE, *_CHAT):
             for phrase in texts.phrases(search):
                 if phrase.pointer not in seen and not phrase.is_negated and not self._is_meant(phrase, search is _MARK):
                     seen.add(phrase.pointer)

@@ -41,16 +41,20 @@ IN_PROMPTS = "<in prompts>"
 
 _Owned: TypeAlias = "tuple[Step | None, Group]"
 
+# Hyphens belong to words: "sub-agent".
+_WORD = Pattern(r"\w[\w-]*")
+
 
 class Search:
     """A lower-case pattern, and words one of which is in everything it matches.
 
-    `before` says how far before its word a match may begin; most begin with the word. What is known of one that begins
-    earlier is cheaper to look at than to try the pattern: it has one of `also`, and if it is `unbroken`, no blank or
-    line break before the word.
+    `before` says how far before its word a match may begin; most begin with the word. What is known of every match is
+    cheaper to look at than to try the pattern, which is compiled only where it may match: around the word there is one
+    of `also` and, as a whole word, one of `near`; the word follows one of the words `after`; and if the match is
+    `unbroken`, there is no blank or line break before the word.
     """
 
-    __slots__ = ("also", "before", "pattern", "unbroken", "words")
+    __slots__ = ("after", "also", "before", "near", "pattern", "unbroken", "words")
 
     def __init__(
         self,
@@ -59,13 +63,45 @@ class Search:
         before: int = 0,
         *,
         also: tuple[str, ...] = (),
+        near: frozenset[str] = frozenset(),
+        after: frozenset[str] = frozenset(),
         unbroken: bool = False,
     ) -> None:
         self.words = words
         self.pattern = Pattern(pattern)
         self.before = before
         self.also = also
+        self.near = near
+        self.after = after
         self.unbroken = unbroken
+
+    def match(self, low: str, place: int, last_end: Callable[[], int]) -> re.Match[str] | None:
+        """Return the match around a place of a word in the joined texts; `last_end` tells where these end."""
+        if self.after and _word_before(low, place) not in self.after:
+            return None
+        start, end = max(0, place - self.before), place + _AFTER
+        if self.before:
+            breaks = "\0\n " if self.unbroken else "\0"
+            start = max(start, *[low.rfind(mark, start, place) + 1 for mark in breaks])
+        if self.also and all(low.find(word, start, end) < 0 for word in self.also):
+            return None
+        if self.near and self.near.isdisjoint(_WORD.compiled.findall(low, start, end)):
+            return None
+        if not self.before:
+            return self.pattern.match(low, place)
+        for match in self.pattern.finditer(low, start, end):
+            # A match that ends with the searched stretch may have been cut off.
+            if match.end() > place and (match.end() < end or end >= last_end()):
+                return match
+        return None
+
+
+def _word_before(low: str, place: int) -> str:
+    """Return the letters and digits right before a place."""
+    start = place
+    while start > 0 and (low[start - 1].isalnum() or low[start - 1] == "_"):
+        start -= 1
+    return low[start:place]
 
 
 class Hit:
@@ -224,28 +260,12 @@ class Prompts:
         seen: set[int] = set()
         for word in search.words:
             for place in self._texts.places(word):
-                match = self._match(search, place)
+                match = search.match(self._texts.low, place, self._last_end)
                 if match is not None and match.start() not in seen:
                     seen.add(match.start())
                     hit = self._hit(match) if wanted is None or wanted(match) else None
                     if hit is not None:
                         yield hit
-
-    def _match(self, search: Search, place: int) -> re.Match[str] | None:
-        low = self._texts.low
-        if not search.before:
-            return search.pattern.match(low, place)
-        start = max(0, place - search.before)
-        breaks = "\0\n " if search.unbroken else "\0"
-        start = max(start, *[low.rfind(mark, start, place) + 1 for mark in breaks])
-        end = place + _AFTER
-        if search.also and all(low.find(word, start, end) < 0 for word in search.also):
-            return None
-        for match in search.pattern.finditer(low, start, end):
-            # A match that ends with the searched stretch may have been cut off.
-            if match.end() > place and (match.end() < end or end >= self._last_end()):
-                return match
-        return None
 
     def _last_end(self) -> int:
         """Return where the last of the texts ends."""

@@ -33,7 +33,7 @@ from workrail_lint.systems.workrail.rules.walk import conditions_of
 LOOP = "<loop>"
 BRACES = "<braces>"  # in a text of a step, as tokens have
 REPETITION = "<repetition>"  # of a long sentence
-LONG_PROMPT = "<long prompt>"
+LONG_PROMPT, BLANK_PROMPT = "<long prompt>", "<blank prompt>"
 ENGINE_VOICE = "<engine voice>"  # a prompt may begin with words about the agent
 UNUSUAL_CONDITION = "<unusual condition>"  # one whose form may be wrong
 DESIGN_FORM = "<design form>"
@@ -172,6 +172,8 @@ def _about_prompts(workflow: WorkflowContext) -> Iterator[str]:
         yield ENGINE_VOICE
     if len(workflow.all_steps) >= OFTEN and repeated_sentences(texts):
         yield REPETITION
+    if any(step.kind == "standard" and step.prompt and js.is_blank(step.prompt) for step in workflow.all_steps):
+        yield BLANK_PROMPT
     nodes = walk(workflow.compiled.nodes) if workflow.compiled is not None else ()
     if any(len(node.step.get("prompt") or "") > MAX_PROMPT for node in nodes):
         yield LONG_PROMPT
@@ -260,13 +262,16 @@ def condition_facts(workflow: WorkflowContext) -> ConditionFacts:
     return facts
 
 
+_WITHIN_NAMES = str.maketrans("", "", "_-")
+
+
 def _is_plain(condition: Condition) -> bool:
     """Return whether the form is surely right: never true for a wrong form, and true for nearly every right one."""
     members = condition.raw
     if "var" not in members:
         return len(members) == 1 and bool(condition.and_ or condition.or_ or condition.not_)
     name = condition.var
-    if not name or not name.isascii() or "." in name or name != name.strip() or len(members) > 2:
+    if not name or not name.isascii() or not name.translate(_WITHIN_NAMES).isalnum() or len(members) > 2:
         return False
     if "in" in members:
         return bool(condition.in_) and not any(map(is_structure, condition.in_))

@@ -419,11 +419,11 @@ class SchemaType(SchemaRule):
         meant = _meant_value(violation, place.member)
         if meant is not None and _is_valid(meant, violation, place.member):
             message = f"{description.message}; write {_as_code(meant)}"
-            return description._replace(
+            return description.replaced(
                 message=message, fix=unsafe("write it in the right form", Replace(violation.pointer, meant))
             )
         shape = _FORMS.get(place.member) if violation.value is not None else None
-        return description._replace(message=f"{description.message}; write `{shape}`") if shape else description
+        return description.replaced(message=f"{description.message}; write `{shape}`") if shape else description
 
 
 class SchemaEnum(SchemaRule):
@@ -580,7 +580,7 @@ class SchemaBounds(SchemaRule):
         described = Description.of(message_of(violation, place))
         if violation.keyword != "uniqueItems":
             return described
-        return described._replace(fix=unsafe("remove the repeated item", Remove(violation.pointer)))
+        return described.replaced(fix=unsafe("remove the repeated item", Remove(violation.pointer)))
 
     def examples(self) -> Iterator[Example]:
         yield from super().examples()

@@ -18,6 +18,7 @@ from workrail_lint.documents.nodes import numbered
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Confidence, Severity, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.prose import has_any
 from workrail_lint.systems.workrail.model.workflow import Step, WorkflowReference
 from workrail_lint.systems.workrail.rules.base import Text, WorkflowContext, WorkflowRule
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
@@ -470,29 +471,35 @@ class PrivatePathLiteral(WorkflowRule):
 # ---------------------------------------------------------------------------------------------- protocol
 
 
-def _override(words: tuple[str, ...], *pattern: str, before: int = 0) -> tuple[Search, Pattern]:
+def _override(
+    words: tuple[str, ...], *pattern: str, before: int = 0, also: tuple[str, ...] = ()
+) -> tuple[Search, Pattern]:
     """Return a pattern for the joined prompts, and one for every other text."""
-    return Search(words, "".join(pattern), before), Pattern("".join(pattern))
+    return Search(words, "".join(pattern), before, also=also), Pattern("".join(pattern))
 
 
 # Words that turn an instruction to stop into one to wait.
 _NOT_YET = r"(?![^.\n]{0,60}\b(?:until|before|unless|yet|if|while|when|again|twice|more)\b)"
 _FOR_NOW = Pattern(r"\b(?:until|before|unless|yet)\b")
+_UNWILLING = ("not ", "n't ", "never ", "avoid ", "skip ", "without ")
 _OVERRIDES = (
     _override(
         ("ignore", "disregard", "forget"),
         r"(?:ignore|disregard|forget) (?:(?:all|any|the|these|those|your|of) ){0,4}",
         r"(?:previous|prior|earlier|above|preceding) (?:\w+ )?(?:instruction|rule|prompt|step|direction)s?\b",
+        also=("previous ", "prior ", "earlier ", "above ", "preceding "),
     ),
     _override(
         ("ignore", "disregard", "forget", "override"),
         r"(?:ignore|disregard|forget|override) (?:(?:all|any|the|these|those|your|of) ){0,4}",
         r"(?:system prompt|system instructions|(?:safety|security) (?:rule|instruction|guideline|polic(?:y|ie))s?)\b",
+        also=("system ", "safety ", "security "),
     ),
     _override(
         ("ignore", "disregard", "forget"),
         r"(?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that )?(?:you|your|the) )",
         r"(?:(?:were|was|have been|had been|are) (?:told|given|instructed|taught)|(?:system|user) (?:said|told))\b",
+        also=(" told", " given", " instructed", " taught", " said"),
     ),
     _override(
         ("you are now", "you are in ", "you are no longer", "you now have no", "you have no "),
@@ -504,6 +511,7 @@ _OVERRIDES = (
         ("ignore", "disregard", "bypass"),
         r"(?:ignore|disregard|bypass) (?:the )?",
         r"(?:workflow engine|workrail|engine|workflow protocol|output contracts?|blockers?)\b",
+        also=("engine", "workrail", "protocol", "contract", "blocker"),
     ),
     _override(
         ("continue_workflow",),
@@ -511,12 +519,14 @@ _OVERRIDES = (
         r"continue_workflow\b",
         _NOT_YET,
         before=30,
+        also=_UNWILLING,
     ),
     _override(
         ("continu",),
         r"(?:do not|don't|never|avoid|skip|without) continu(?:e|ing) (?:with )?(?:the|this) workflow\b",
         _NOT_YET,
         before=8,
+        also=_UNWILLING,
     ),
 )
 
@@ -591,7 +601,8 @@ class PromptProtocolOverride(WorkflowRule):
                 severity = Severity.WARNING if is_meant else None
                 self._report_override(hit.text, hit.step, hit.phrase, report, severity)
             for owner, text in texts.texts_with(search.words):
-                match = pattern.search(text.text.lower()) if owner is None or text.field in _OTHERS else None
+                low = text.text.lower() if owner is None or text.field in _OTHERS else ""
+                match = pattern.search(low) if has_any(low, search.also or search.words) else None
                 if match is not None:
                     # Nobody describes attacks in a guiding sentence that is nothing but the phrase.
                     is_meant = search in _OF_INSTRUCTIONS and text.field == "metaGuidance" and not match.start()

@@ -426,6 +426,7 @@ _COUNTED_LIST = Search(
     (*(f" {noun}:" for noun in _COUNTED), " only:"),
     rf"(?<![\w.-])(\d{{1,2}}|{'|'.join(_COUNT_WORDS)}) (?:\w+ )?(?:{'|'.join(_COUNTED)})(?: only)?:[*_]*[ \t]*\n",
     before=40,
+    near=frozenset((*_COUNT_WORDS, *map(str, range(100)))),
 )
 _LIST_ITEM = Pattern(r"([ \t]*)((?:[-*•]|\d{1,2}[.)])(?=[ \t])|\*\*(?=\w))")  # or a paragraph that begins in bold
 

@@ -126,7 +126,10 @@ class TemplateCallFirstStep(TemplateRule):
     severity = Severity.ERROR
     origin = "start"
     summary = "The first step of a workflow calls a template."
-    why = "A run starts at the id of the first authored step, and expanding the call removes that id."
+    why = (
+        "The engine starts a run at the id of the first authored step, and expanding the call removes that id. With "
+        '`target = "ir"` a run starts at the first expanded step, and this is a warning.'
+    )
     fix = "Insert a plain first step."
 
     def fix_for(self, finding: Finding, workflow: WorkflowContext) -> Fix | None:

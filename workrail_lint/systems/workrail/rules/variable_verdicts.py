@@ -138,7 +138,9 @@ class _Variable:
         if use.kind in _STOPS or (meant is not None and meant.close):
             severity = Severity.ERROR
         if undelivered or mentioned or (self.analysis.is_routine and meant is None):
-            severity = Severity.INFO
+            # An agent may set what a prompt only names, but not where it sets another name that nothing reads.
+            is_renamed = meant is not None and meant.name not in self.analysis.by_name
+            severity = Severity.WARNING if is_renamed and not undelivered else Severity.INFO
         elif use.origin.via in FOREIGN:
             severity = Severity.WARNING
         name = quoted(self.name)

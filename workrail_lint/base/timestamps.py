@@ -1,4 +1,4 @@
-"""ISO-8601 date-times as the contract wants them, and which of two is earlier."""
+"""ISO-8601 date-times in documents, and which of two is earlier."""
 
 from __future__ import annotations
 

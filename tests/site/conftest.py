@@ -1,0 +1,3 @@
+"""Gives these tests a browser."""
+
+from browsers import browser, tab, window  # noqa: F401 - fixtures
