@@ -58,6 +58,7 @@ class SoundRuns:
 
     def __init__(self, ir: dict[str, Any]) -> None:
         self.ir = ir
+        self.program = program_model(ir)
         self._runs: dict[str, tuple[Run, Any]] = {}
 
     def of(self, scenario: dict[str, Any]) -> tuple[Run, Any]:
@@ -79,7 +80,7 @@ def missing_scenario(
 ) -> dict[str, Json] | None:
     """A scenario that notices the mutant, found by a bounded search; None if none of its runs shows a difference."""
     mutated = mutant.apply(sound.ir)
-    for candidate in islice(_candidates(mutant, sound.ir, mutated, profiles), most):
+    for candidate in islice(_candidates(mutant, sound.program, mutated, profiles), most):
         scenario: dict[str, Any] = {"workflow": "workflow.json", **candidate}
         run, transcript = sound.of(scenario)
         if run.ending.kind in ("misplayed", "endless"):
@@ -110,9 +111,8 @@ def expected(run: Run) -> dict[str, Json]:
 
 
 def _candidates(
-    mutant: Mutant, ir: dict[str, Any], mutated: dict[str, Any], profiles: Sequence[ProfileName]
+    mutant: Mutant, program: Program, mutated: dict[str, Any], profiles: Sequence[ProfileName]
 ) -> Iterator[dict[str, Json]]:
-    program = program_model(ir)
     contexts = list(_contexts(mutant, program, mutated))
     turns = list(_turns(mutant, program, mutated))
     # What is most likely to differ comes first: the plain run, then each way to answer, then the other modes.
@@ -465,7 +465,7 @@ def _judged(
         "replays": 0,
     }
     # A proof costs less than replaying every scenario, none of which would notice.
-    reason = inert_reason(mutant, sound.ir, profiles)
+    reason = inert_reason(mutant, sound.program, profiles)
     if reason is not None:
         return {**summary, "status": "inert", "reason": reason}
     verdict = verdict_of_mutant(mutant, sound.ir, scenarios)

@@ -25,7 +25,7 @@ from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.version import VERSION
 from workrail_lint.project.cache import Cache
 from workrail_lint.systems.base import FileResult
-from workrail_lint.systems.workrail.model.build import program_model, unchecked_condition
+from workrail_lint.systems.workrail.model.build import unchecked_condition
 from workrail_lint.systems.workrail.model.ir import Program, ProgramStep, RepeatingStep
 from workrail_lint.systems.workrail.model.workflow import Condition
 from workrail_lint.systems.workrail.scenario import Scenario
@@ -38,12 +38,11 @@ Noticed: TypeAlias = Literal["expectation", "golden", "unchecked"]
 _OF_PROMPTS = ("FRG-", "PRM-SENTENCE-DROP", "INJ-DROP", "GDN-DROP")
 
 
-def inert_reason(mutant: Mutant, ir: dict[str, Any], profiles: Sequence[ProfileName]) -> str | None:
-    """Return why a mutant can't behave differently; None if there is no proof."""
-    mutated = mutant.apply(ir)
-    if mutated == ir:
+def inert_reason(mutant: Mutant, program: Program, profiles: Sequence[ProfileName]) -> str | None:
+    """Return why a mutant of a program can't behave differently; None if there is no proof."""
+    mutated = mutant.apply(program.raw)
+    if mutated == program.raw:
         return "the compiled workflow is the same"
-    program = program_model(ir)
     reason = _by_rule(mutant, program, profiles)
     return reason if reason is not None else _by_solver(mutant, program, mutated)
 

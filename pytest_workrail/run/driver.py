@@ -276,7 +276,7 @@ class _RunDriver:
         if answer.answer == "gated":
             self._tokens["$continue"] = self._tokens["$gate"] = str(response["gateToken"])
             self._refusal = "gated"
-            self._position = position_at(self._bench, self._tokens["$gate"])
+            self._stand_at(position_at(self._bench, self._tokens["$gate"]), self._tokens["$gate"])
         elif "resumeToken" in response:
             self._tokens["$resume"] = str(response["resumeToken"])
             self._refresh()
@@ -294,7 +294,7 @@ class _RunDriver:
         if here is not None and there.node.created_index < here.node.created_index:
             self._refresh()
             return
-        self._position = there
+        self._stand_at(there, response["continueToken"])
         self._keep_tokens(response)
         if there.node.kind == "blocked_attempt":
             is_new = here is None or there.node.node_id != here.node.node_id
@@ -310,7 +310,7 @@ class _RunDriver:
             return
         there = position_at(self._bench, response["continueToken"])
         self._is_complete = False
-        self._position = there
+        self._stand_at(there, response["continueToken"])
         self._keep_tokens(response)
         if there.node.kind == "blocked_attempt":
             self._attempt += 1
@@ -341,7 +341,11 @@ class _RunDriver:
         is_known = self._position is self._refreshed and token == self._refreshed_by
         if is_known and log_size(self._bench, self._position.place) == len(self._position.events):
             return
-        self._position = self._refreshed = position_at(self._bench, token)
+        self._stand_at(position_at(self._bench, token), token)
+
+    def _stand_at(self, position: Position, token: str) -> None:
+        """Be at a node as it was just found by a token; it is looked up again once the log has grown."""
+        self._position = self._refreshed = position
         self._refreshed_by = token
 
     def _current_position(self) -> Position:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -149,12 +149,10 @@ class History:
         done |= {loop_id for attempt in self.attempts for loop_id, _ in attempt.loop_path}
         return tuple((step_id, why) for step_id, why in self._last_reasons.items() if step_id not in done)
 
-    def pass_over(self, entries: Iterable[SkippedStep]) -> None:
-        """A selection passed these over."""
-        for entry in entries:
-            self._skipped.setdefault((entry.step_id, entry.because), entry)
-            self._last_reasons.pop(entry.step_id, None)
-            self._last_reasons[entry.step_id] = entry.because
+    def _pass_over(self, step_id: str, because: str) -> None:
+        """A selection passed this over."""
+        self._last_reasons.pop(step_id, None)
+        self._last_reasons[step_id] = because
 
     def start(self, root: NodeId | None, start: StartView, added: Mapping[str, Json], exchange: Exchange) -> None:
         """A run was opened, or can't be because no step can be chosen."""
@@ -171,28 +169,31 @@ class History:
             if exchange.is_error:
                 self._add(view, "error", exchange, ())
             return
-        self._note_skipped(view, added, exchange)
+        # What was submitted, whichever of its spellings the request used.
+        request: Any = read_continue(exchange.request).value
+        self._note_skipped(view, added, request)
         outcome = advance.data.outcome
         target = outcome.to_node_id if isinstance(outcome, AdvancedOutcome) else None
         kinds = {event.scope.node_id: event.data.node_kind for event in added if isinstance(event, NodeCreated)}
         self._add(view, _OUTCOMES[kinds[target]] if target in kinds else "error", exchange, added)
         origin = self._step_nodes.get(advance.scope.node_id, advance.scope.node_id)
         if target is not None and kinds.get(target) == "step":
-            self._choose(origin, target, view, added, exchange)
+            self._choose(origin, target, view, added, exchange, request)
         elif target is not None:
             self._step_nodes[target] = origin
             if _asks_before_the_end(exchange):
                 # The selection was made, and would have ended the run: what it came across was seen.
-                self._choose(origin, None, view, added, exchange)
+                self._choose(origin, None, view, added, exchange, request)
 
-    def _note_skipped(self, view: StepView, added: Sequence[Event], exchange: Exchange) -> None:
+    def _note_skipped(self, view: StepView, added: Sequence[Event], request: AdvanceRequest) -> None:
         """Record the steps that an advance passed over, from the log or, failing that, from the selection."""
         match view.profile.unset_condition:
             case "ask":
                 traces = [event.data for event in added if isinstance(event, DecisionTraceAppended)]
-                self.pass_over(entry for trace in traces for entry in skipped_of(trace).entries)
+                for entry in [entry for trace in traces for entry in skipped_of(trace).entries]:
+                    self._skipped.setdefault((entry.step_id, entry.because), entry)
+                    self._pass_over(entry.step_id, entry.because)
             case "pass_over" if view.program.interpreter.has_conditions:
-                request: Any = read_continue(exchange.request).value
                 answer = Submit(None, request.submission.artifacts, request.context)
                 chosen = view.predict(answer, never_stop=view.preferences.never_stops)
                 self.tell(chosen, view.merged(request.context))
@@ -203,12 +204,22 @@ class History:
         """Record the steps that a selection passed over, whether or not it found a step."""
         match chosen:
             case Ok(Selection(passed=passed)) | Err(LoopVariableUnset(passed=passed)):
-                self.pass_over(each.skipped(context) for each in passed)
+                for each in passed:
+                    because = each.because(context)
+                    if (each.step_id, because) not in self._skipped:
+                        self._skipped[each.step_id, because] = each.skipped(context)
+                    self._pass_over(each.step_id, because)
             case _:
                 pass
 
     def _choose(
-        self, origin: NodeId, target: NodeId | None, view: StepView, added: Sequence[Event], exchange: Exchange
+        self,
+        origin: NodeId,
+        target: NodeId | None,
+        view: StepView,
+        added: Sequence[Event],
+        exchange: Exchange,
+        request: AdvanceRequest,
     ) -> None:
         self.last_trace = tuple(
             entry.to_wire()
@@ -216,8 +227,6 @@ class History:
             if isinstance(event, DecisionTraceAppended)
             for entry in event.data.entries
         )
-        # What was submitted, whichever of its spellings the request used.
-        request: Any = read_continue(exchange.request).value
         self.choices.append(
             Choice(
                 origin,

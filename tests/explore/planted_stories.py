@@ -57,7 +57,10 @@ STORIES: dict[str, tuple[str, Story]] = {
         ),
     ),
     "nobody hears a stop": ("order", Story((), "reference", "guided")),
-    "decisions of earlier iterations count": ("total", Story((), "locked", "guided")),
+    "decisions of earlier iterations count": (
+        "order",
+        Story((("adv", 0, "right"), ("around", 0, 2), ("block", 0, 2)), "locked", "full_auto_never_stop"),
+    ),
     "a body begins anew after each step": (
         "order",
         Story((("adv", 0, "right"), ("around", 0, 1), ("context", 0, "mode", "careful")), "reference", "guided"),

@@ -179,7 +179,7 @@ def tried_lines() -> str:
         tried = [[*_contexts(*change), *islice(_turns(*change), 40)] for change in changes]
         lines.append(f"{source['id']}: {sum(map(len, tried))} {digest(json.dumps(tried).encode())[7:19]}")
         for profile in PROFILES:
-            reasons = ((mutant.id, inert_reason(mutant, ir, [profile])) for mutant, *_ in changes)
+            reasons = ((mutant.id, inert_reason(mutant, program, [profile])) for mutant, *_ in changes)
             lines += [f"  {profile} {name}: {reason}" for name, reason in reasons if reason is not None]
     return "\n".join(lines) + "\n"
 
@@ -398,7 +398,6 @@ def answer_lines() -> str:
 # Bugs that a search finds in a few runs.
 FOUND = (
     "nobody hears a stop",
-    "decisions of earlier iterations count",
     "a replay is rendered from today's log",
     "all looks at a node share one attempt",
     "the retry token belongs to the node above",

@@ -35,6 +35,7 @@ from pytest_workrail.explore.mutation_verdicts import (
 )
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.model.build import program_model
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = sorted((ROOT / "fixtures" / "workflows").glob("*.json"))
@@ -135,7 +136,7 @@ def test_no_control_mutant_is_noticed(path: Path) -> None:
 def test_what_is_proved_inert_is_noticed_by_no_run(name: str) -> None:
     ir = compiled(name)
     for mutant in mutants(ir):
-        if inert_reason(mutant, ir, ["reference", "locked"]) is not None:
+        if inert_reason(mutant, program_model(ir), ["reference", "locked"]) is not None:
             assert missing_scenario(mutant, SoundRuns(ir), ["reference", "locked"], 40) is None, mutant.id
 
 
@@ -154,7 +155,7 @@ def test_what_is_proved_inert_is_noticed_by_no_run(name: str) -> None:
 def test_inertness_is_proved_and_never_guessed(condition: Any, operator: str, inert: bool) -> None:
     ir = drawn(runCondition=condition)
     mutant = next(each for each in mutants(ir) if each.operator == operator and each.place == "review")
-    assert (inert_reason(mutant, ir, ["reference"]) is not None) is inert
+    assert (inert_reason(mutant, program_model(ir), ["reference"]) is not None) is inert
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from protocol_bench import NEVER_STOP, Bench, quiet, step, workflow
 
+from pytest_workrail.engine.core.full_auto import user_questions
 from pytest_workrail.engine.model.events import CapabilityObserved, DivergenceRecorded, GapRecorded, ValidationPerformed
 from pytest_workrail.engine.projections import session_facts
-from workrail_lint.systems.workrail.user_questions import user_questions
 
 ASKING = workflow(
     "asking",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from session_files import step, workflow
@@ -14,6 +15,7 @@ from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model.trace import TraceEntry
 from pytest_workrail.sessions import stats
 from pytest_workrail.sessions.recorded_session import _action
+from pytest_workrail.sessions.recording import scenario_name
 from pytest_workrail.sessions.replay import _reason, described, shown_differences
 from pytest_workrail.sessions.script import Outcome, outcome_of
 from pytest_workrail.sessions.stats import LoopStats, StepStats, WorkflowStats, times
@@ -217,3 +219,16 @@ def test_versions_are_those_that_the_project_of_the_first_path_includes(tmp_path
         ([str(tmp_path / "two" / "a.json"), two], ["two.a", "two.b"]),
     ):
         assert sorted(versions_below(paths).value) == names
+
+
+@for_each(
+    "workflow_id, session_id, number, name",
+    [
+        ("demo.plain", "sess_abcdefghijklm", 1, "demo-plain-abcdefghij"),
+        ("..a b..", "sess_a-b.c", 2, "a-b-a-bc-2"),
+        ("X.a.X", "other", 10, "X-a-X-other-10"),
+    ],
+)
+def test_a_scenario_is_called_after_what_ran(workflow_id: str, session_id: str, number: int, name: str) -> None:
+    story = SimpleNamespace(workflow_id=workflow_id, session_id=session_id, number=number)
+    assert scenario_name(story) == name  # type: ignore[arg-type]

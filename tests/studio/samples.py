@@ -36,6 +36,25 @@ def hostile() -> dict[str, Any]:
     )
 
 
+def phased() -> dict[str, Any]:
+    """Steps that are named after phases, and some between them that are not."""
+    lanes = [
+        step(f"{size}-way", title=f"Phase 1b: {size}", prompt="Do it.", runCondition={"var": "size", "equals": size})
+        for size in ("small", "large")
+    ]
+    return workflow(
+        step("first", title="Phase 1a: Look", prompt="Set the context variable `size` to one of `small`, `large`."),
+        *lanes,
+        step("more", title="Write it down"),
+        step("plan", title="Phase 2: Plan"),
+        {**controlled_loop(), "title": "phase 2b"},
+        step("end", title="The end of it"),
+        step("last", title="Phase 3: Hand over"),
+        id="demo.phased",
+        name="Phased",
+    )
+
+
 def ordinary(number: int) -> dict[str, Any]:
     """A workflow of an ordinary size: twelve steps with prompts of two thousand characters."""
     words = f"Look at part {number} of the change and say what is wrong with it, with file and line. "

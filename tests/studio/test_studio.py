@@ -655,3 +655,22 @@ def test_a_summary_says_what_changed(project: Path, capsys: Any) -> None:
     assert Path("summary.md").read_text(encoding="utf-8") == told
     assert main(["studio", "workflows", "--format", "markdown"]) == 2
     assert "--format markdown needs --git REV" in capsys.readouterr().err
+
+
+def test_what_ran_inside_of_a_block_is_below_it() -> None:
+    golden = json.loads((ROOT / "fixtures/scenarios/blocks/__goldens__/release-train.golden.json").read_text())
+    run = run_data(golden, "x", "x")
+    assert run is not None
+    assert [(item["node"], item.get("inner")) for item in run["plan"]] == [
+        ("each", ["make[0]", "check[0]", "make[1]"]), ("allowed", None), ("ship", None),
+        ("hold", None), ("tell", ["note", "shout"]), ("party", None),
+    ]  # fmt: skip
+    statuses = {item["node"]: item["status"] for item in run["nodes"]}
+    assert {node: statuses.get(node) for node in ("each", "allowed", "ship", "hold", "tell", "party")} == {
+        "each": "", "allowed": "", "ship": "completed", "hold": "skipped", "tell": "", "party": "skipped",
+    }  # fmt: skip
+    events = [event for event in golden["events"] if event["n"] < 12]
+    early = run_data({**golden, "steps": golden["steps"][:3], "events": events}, "x", "x")
+    assert early is not None
+    statuses = {item["node"]: item["status"] for item in early["nodes"]}
+    assert [node for node in ("each", "allowed", "ship", "tell") if node not in statuses] == ["allowed", "ship", "tell"]

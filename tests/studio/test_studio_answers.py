@@ -3,6 +3,7 @@ reached by keyboard; every address leads somewhere."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from collections.abc import Callable, Iterator
@@ -59,6 +60,7 @@ def _reports(current: str) -> dict[str, Any]:
         {"kind": "condition", "place": "small-way", "case": "true", "tests": [tests[1]]},
         {"kind": "condition", "place": "small-way", "case": "false", "tests": []},
         {"kind": "step", "place": "large-way", "case": "done", "tests": []},
+        {"kind": "loop", "place": "again", "case": "one", "tests": []},
         {"kind": "blocker", "place": "first", "case": "MISSING_REQUIRED_NOTES", "tests": []},
     ]
     covered = {"workflowId": IDENT, "workflowHash": current, "total": {"covered": 3, "points": 6}, "points": points}
@@ -251,7 +253,7 @@ QUESTIONS: dict[str, tuple[list[Callable[[Any], None]], str, str]] = {
     ),
     "what is untested": (
         [_click("a.name:has-text('Branching')"), _click(".layers [data-choice=coverage]")],
-        ".work-group:has-text('1 step never ran') .work-text",
+        ".work-group:has-text('2 steps never ran') .work-text >> nth=0",
         "A step",
     ),
     "what changed since main": (
@@ -342,6 +344,35 @@ def test_sessions_are_split_by_version(opened: Any) -> None:
     assert opened.inner_text(".card[data-step=first] .mark") == "1 gave up"
 
 
+def test_sessions_are_counted_on_every_rail(opened: Any, built: Any) -> None:
+    """Beside each step those that came to it; between joints those that went from one side to the other."""
+    for of in ("this", "all"):
+        go(opened, f"{IDENT}?layer=sessions&of={of}")
+        workflow = next(item for item in built[1]["workflows"] if item["id"] == IDENT)
+        known = {step["id"] for step in workflow["steps"]}
+        listed = [each for version in workflow["sessions"]["each"] for each in version["sessions"]]
+        ways = [
+            [None, *(step for step in each["steps"] if step in known), *([] if each["stuck"] else [None])]
+            for each in (listed[:3] if of == "this" else listed)
+        ]
+
+        def over(rail: dict[str, Any], ways: list[list[Any]] = ways) -> int:
+            ends = [rail.get(f"{end}Steps", [rail[end]]) for end in ("from", "to")]
+            return sum(any(a in ends[0] and b in ends[1] for a, b in itertools.pairwise(way)) for way in ways)
+
+        rails = workflow["layout"]["rails"]
+        beside = [
+            rail["to"] for rail in rails if rail["to"] in known and rail["kind"] != "back" and "toSteps" not in rail
+        ]
+        wanted = [sum(step in way for way in ways) for step in beside]
+        wanted += [over(rail) for rail in rails if rail["kind"] in ("skip", "back")]
+        drawn = [int(text) for text in opened.locator(".flow-count").all_inner_texts()]
+        assert sorted(drawn) == sorted(count for count in wanted if count)
+        assert drawn
+        heavy = opened.locator(".rail.h4").count()
+        assert heavy == sum(4 * over(rail) > 3 * len(ways) for rail in rails), of
+
+
 def test_mutants_of_another_version_are_not_drawn(opened: Any) -> None:
     go(opened, "demo.part_1?layer=mutants")
     _has(opened, ".notice", "Measured on another version of this workflow")
@@ -384,6 +415,7 @@ def test_colours_of_coverage_mean_one_thing(opened: Any, built: Any) -> None:
     assert "m-warn" in classes["small-way"]
     assert "m-" not in classes["first"], "only refusals are open"
     assert opened.inner_text(".card[data-step=first] .mark") == "1 open"
+    assert opened.inner_text(".frame.loop .mark") == "never ran", "no test came to an end of the loop"
     assert "3 of 6 goals shown" in opened.inner_text(".work-top")
 
 

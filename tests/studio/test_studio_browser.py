@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from browsers import axe_violations, go
 from effort import times
-from samples import HOSTILE, branching, write_project
+from samples import HOSTILE, branching, phased, write_project
 
 from workrail_lint.cli import main
 from workrail_lint.studio.page import page as page_of
@@ -364,6 +364,35 @@ def test_changes_are_drawn_where_they_are(page: Any, tmp_path: Path, monkeypatch
     page.click(".ghost")
     page.wait_for_selector(".work.open:has-text('Step is gone')")
     assert "Plan it." in page.inner_text(".work.open .all-gone"), "its text is kept"
+
+
+def test_phases_fold_by_the_titles_of_their_steps(page: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path, phased())
+    assert main(["studio", "workflows", "--isolated", "--output", "page.html"]) == 0
+    page.goto(f"{(tmp_path / 'page.html').as_uri()}#demo.phased?layer=findings")
+    page.wait_for_selector(".phase-mark")
+    assert page.locator(".phase-mark").all_inner_texts() == ["Phase 1", "Phase 2"], "phase 3 is one step"
+    cards = page.locator(".canvas .card")
+    shown = [card.get_attribute("data-step") for card in cards.all()]
+    page.click(".phase-mark >> nth=0")
+    page.wait_for_selector(".frame.phase.is-folded")
+    assert page.inner_text(".frame.phase strong >> nth=0") == "Phase 1"
+    assert "4 steps" in page.inner_text(".frame.phase")
+    left = [card.get_attribute("data-step") for card in cards.all()]
+    assert left == [ident for ident in shown if ident not in ("first", "small-way", "large-way", "more")]
+    assert page.evaluate(
+        """() => {
+          const drawn = [...document.querySelectorAll('.canvas .card, .canvas .is-folded')];
+          const boxes = drawn.map(each => each.getBoundingClientRect());
+          return boxes.every((a, at) => boxes.slice(at + 1).every(b => b.top >= a.bottom || a.top >= b.bottom));
+        }"""
+    )
+    page.click(".zoom >> text=unfold")
+    page.wait_for_selector(".phase-mark >> nth=1")
+    page.click(".zoom >> text=fold")
+    page.wait_for_selector(".is-folded >> nth=1")
+    assert [card.get_attribute("data-step") for card in cards.all()] == ["last"]
 
 
 def test_a_watched_page_loads_itself_again_when_its_file_changed(tab: Any, tmp_path: Path) -> None:

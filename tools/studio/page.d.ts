@@ -54,7 +54,7 @@ export interface Rail {
 /** Two steps that follow each other on some ways. */
 export interface Pair { from: string | null; to: string | null; ways: Set<number> }
 export interface CardBox extends Box { id: string; lines: string[] }
-export interface Group extends Box { id: string; kind: string; title: string; note: string; bound: number | null; folded?: number }
+export interface Group extends Box { id: string; kind: string; title: string; note: string; bound: number | null; folded?: string[] }
 export interface Label extends Box { kind: string; lines: string[]; text: string; to?: string | null }
 export interface Drawing {
   width: number; height: number; start: [number, number]; end: [number, number]; nodes: CardBox[]; groups: Group[];

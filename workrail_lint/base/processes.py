@@ -186,22 +186,24 @@ class Child:
         if self._process is None:
             return
         if self._process.returncode is None or any(stream.is_open for stream in self._streams):
-            self._end_group()
+            _end_group(self._process)
         self._process.wait()
         for stream in self._streams:
             stream.close()
 
-    def _end_group(self) -> None:
-        assert self._process is not None
-        with suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            else:
-                self._process.kill()
-
     def _stop_printing(self) -> None:
         self._problem = (Ending.OUTPUT_LIMIT, f"it printed more than {self._limits.output:,} bytes")
-        self._end_group()
+        assert self._process is not None
+        _end_group(self._process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 class _Stream:
@@ -320,11 +322,7 @@ class Conversation:
 
     def close(self) -> None:
         """End the process and those it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            else:
-                self._process.kill()
+        _end_group(self._process)
         self._process.wait()
         self._reader.join(1)
         for pipe in (self._process.stdin, self._process.stdout):

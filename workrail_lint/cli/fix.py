@@ -12,7 +12,7 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
 from workrail_lint.documents.operations import Cut, Respell
-from workrail_lint.findings import Finding, Phase
+from workrail_lint.findings import Finding, Phase, by_path
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.fixing import fix_once, fix_text, is_applicable
 from workrail_lint.project.run import Outcome, Plan, reported_outcome, run
@@ -78,13 +78,9 @@ class _Fixing:
 
     def fix_together(self, outcome: Outcome) -> bool:
         """Apply the fixes of findings that involve several files; returns whether another round may find more."""
-        by_path: dict[str, list[Finding]] = {}
-        for finding in outcome.findings:
-            together = finding.phase is Phase.REGISTRY or finding.name in RENAMES
-            if together and is_applicable(finding, unsafe=self._unsafe):
-                by_path.setdefault(finding.path, []).append(finding)
+        together = [each for each in outcome.findings if each.phase is Phase.REGISTRY or each.name in RENAMES]
         written = False
-        for path, findings in by_path.items():
+        for path, findings in by_path(each for each in together if is_applicable(each, unsafe=self._unsafe)).items():
             if path in self._files and self._fix_from_outside(path, findings) and self._write:
                 self.fix_alone(self._files[path])
                 written = True

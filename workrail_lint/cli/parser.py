@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         raise HelpPrinted
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
-        """The arguments of a command, or of an action of it; both come this way."""
+        """Parse the arguments of a command, or of an action of it; both come this way."""
         args = self._renamed(args)
         if not self.actions:
             self._refuse_dashes(args)

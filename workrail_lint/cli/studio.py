@@ -33,7 +33,7 @@ from workrail_lint.cli.parser import Parser, add_inputs, add_paths, given_inputs
 from workrail_lint.cli.report import report_data
 from workrail_lint.cli.revision import Revision, earlier_versions
 from workrail_lint.cli.watch import watch
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Finding, Severity, by_path
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Found
 from workrail_lint.project.run import CheckedProject, Plan, merged_outcome, reported_outcome
@@ -171,15 +171,13 @@ def _finding_changes(args: argparse.Namespace, config: Config) -> dict[str, Find
     changes: dict[str, FindingChanges] = {}
     root = os.path.abspath(config.root)
     for project in _checked(args):
-        by_path: dict[str, list[Finding]] = {}
-        for finding in project.outcome.findings:
-            by_path.setdefault(finding.path, []).append(finding)
+        findings = by_path(project.outcome.findings)
         revision = Revision(args.git, config.root, args.paths[0])
         for path in project.outcome.files:
             data = revision.read(path) if revision.holds(path) else None
             if data == read_named(path):
                 continue
-            now = _counted(by_path.get(path, ()))
+            now = _counted(findings.get(path, ()))
             before = _counted(_former_findings(path, data, project.plan))
             if now != before:
                 name = os.path.relpath(path, root).replace(os.sep, "/")

@@ -5,7 +5,7 @@ A finding names its place by JSON Pointer; its span is computed only when it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ __all__ = [
     "Safety",
     "Severity",
     "Span",
+    "by_path",
     "safe",
     "unreadable",
     "unsafe",
@@ -194,3 +195,11 @@ def unreadable(problem: Unreadable) -> Finding:
     """Return the finding about a file that can't be read; its code comes from the rule of that name."""
     name = "file-not-readable"
     return Finding(name, name, Severity.ERROR, problem.message, phase=Phase.READ, path=problem.path)
+
+
+def by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Return the findings of each file."""
+    files: dict[str, list[Finding]] = {}
+    for finding in findings:
+        files.setdefault(finding.path, []).append(finding)
+    return files

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
-
-from workrail_lint.base.files import read_file
-from workrail_lint.base.result import Err
-from workrail_lint.documents.json_reader import JsonDocument, read_json, text_of
-from workrail_lint.documents.source_text import SourceText
-from workrail_lint.findings import Finding
-
-if TYPE_CHECKING:
-    from workrail_lint.documents.json_edit import Editor
-
-
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from workrail_lint.base.canonical import canonical_hash
-from workrail_lint.base.result import Record
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err, Record
 from workrail_lint.base.wording import counted, listed
-from workrail_lint.findings import Confidence, Edit, Position, Safety, Severity, Span
+from workrail_lint.documents.json_reader import JsonDocument, read_json, text_of
+from workrail_lint.documents.source_text import SourceText
+from workrail_lint.findings import Confidence, Edit, Finding, Position, Safety, Severity, Span
 from workrail_lint.project.baseline import fingerprint
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_edit import Editor
 
 _START = Position(1, 1, 0, 0)
 _WIDTH = 100

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, by_path
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Discovery, is_wanted
 from workrail_lint.project.plan import document_suffixes
@@ -116,10 +116,8 @@ class Project:
         combined = combine(outcomes, discovery, self.plan)
         self.plan.complete = False
         self._records = combined.records
-        by_path: dict[str, list[Finding]] = {}
-        for finding in combined.cross_findings:
-            by_path.setdefault(finding.path, []).append(finding)
-        self._together = {path: _Together(_text_of(path), findings) for path, findings in by_path.items()}
+        files = by_path(combined.cross_findings).items()
+        self._together = {path: _Together(_text_of(path), findings) for path, findings in files}
         if self.config.path is None:
             return
         own = os.path.relpath(self.config.path)

@@ -40,8 +40,8 @@ _TEMPLATE_CODE = r"[^{}`]|\{[^{}`]*\}"
 _INNER = rf"`(?:{_TEMPLATE_TEXT}|\$\{{(?:{_TEMPLATE_CODE})*\}})*`"
 _TEMPLATE = rf"`(?:{_TEMPLATE_TEXT}|\$\{{(?:{_TEMPLATE_CODE}|{_INNER})*\}})*`"
 _PATTERN = r"(?<=[(,=:!?&|;\n ])/(?![/* ])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*"
-# Signs that need no space around them.
-_SCRIPT_SPACE = re.compile(rf"({_STRING}|{_TEMPLATE}|{_PATTERN})| *([*/%=<>!?:;,.(){{}}\[\]&|]) *")
+# Signs that need no space around them; after the first ones no new line either.
+_SCRIPT_SPACE = re.compile(rf"({_STRING}|{_TEMPLATE}|{_PATTERN})| *([;,({{\[]) *\n?| *([*/%=<>!?:.)}}\]&|]) *")
 _EXPORT = re.compile(r"^export (?=async |function|const|let|class)", re.MULTILINE)
 _STYLE_SPACE = re.compile(r"\s*;?\s*(\})\s*|\s*([{;])\s*|(?<=[a-z-])(:) |(,)\s+")
 
@@ -162,5 +162,5 @@ def script_text(modules: Iterable[str] = MODULES) -> str:
     for name in modules:
         text = read_shipped(os.path.join(_WEB, f"{name}.js")).decode()
         parts.append(_EXPORT.sub("", _INDENTATION.sub("", _IMPORT.sub("", _COMMENT.sub("", text)))))
-    script = _SCRIPT_SPACE.sub(lambda match: match[1] or match[2], "".join(parts))
+    script = _SCRIPT_SPACE.sub(lambda match: match[match.lastindex or 0], "".join(parts))
     return f'"use strict";(() => {{\n{script}\n}})();\n'

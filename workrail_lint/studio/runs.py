@@ -284,6 +284,12 @@ def _team_run(golden: Data, name: str, path: str) -> Data:
 
 def _block_run(golden: Data, name: str, path: str) -> Data:
     """Return a run of blocks: lanes, merges and conflicts."""
+    events = objects_of(golden.get("events"))
+    nodes = [
+        {"node": step.get("node"), "status": step.get("nodeStatus"), "prompt": step.get("prompt")}
+        for step in objects_of(golden.get("steps"))
+    ]
+    plan, nodes = _with_inner(golden.get("plan") or [], nodes, events)
     return members(
         BlocksView(
             name,
@@ -291,12 +297,8 @@ def _block_run(golden: Data, name: str, path: str) -> Data:
             status=golden.get("executionStatus"),
             blocked=len(golden.get("blockers") or ()),
             blockers=golden.get("blockers") or [],
-            plan=golden.get("plan") or [],
-            nodes=[
-                {"node": step.get("node"), "status": step.get("nodeStatus"), "prompt": step.get("prompt")}
-                for step in golden.get("steps") or ()
-                if isinstance(step, dict)
-            ],
+            plan=plan,
+            nodes=nodes,
             labels=golden.get("labels"),
             transitions=golden.get("transitions"),
             merges=[
@@ -311,9 +313,49 @@ def _block_run(golden: Data, name: str, path: str) -> Data:
                 for merge in golden.get("fanIns") or ()
                 if isinstance(merge, dict)
             ],
-            events=[event for event in golden.get("events") or () if isinstance(event, dict)],
+            events=events,
         )
     )
+
+
+def _with_inner(plan: list[Data], nodes: list[Data], events: list[Data]) -> tuple[list[Data], list[Data]]:
+    """Return the stages of a plan with the nodes that ran inside of each, and the nodes with those that have no record.
+
+    A golden names only the outermost nodes. What ran between two of them was inside of the next one, if that has no
+    event of its own, as nodes that repeat or decide have none.
+    """
+    stages = {
+        str(node): at
+        for at, item in enumerate(plan)
+        for node in (item.get("node"), *(item.get("nodeIds") or ()))
+        if node is not None
+    }
+    moves = [(str(event["nodeId"]), event.get("type")) for event in events if event.get("nodeId")]
+    seen = {stages[node] for node, _ in moves if node in stages}
+    owners: dict[str, int] = {}
+    reached = -1
+    for node, _ in moves:
+        if node in stages:
+            reached = stages[node]
+        else:
+            is_silent = reached + 1 < len(plan) and reached + 1 not in seen
+            owners.setdefault(node, reached + 1 if is_silent else max(reached, 0))
+    inner: dict[int, list[str]] = {}
+    for each in nodes:
+        name = str(each["node"])
+        owner = owners.get(name.partition("[")[0])
+        if owner is not None and name not in stages:
+            inner.setdefault(owner, []).append(name)
+    last = max([*seen, *inner], default=-1)
+    skipped = {node for node, kind in moves if kind == "node_skipped"}
+    known = {str(each["node"]) for each in nodes}
+    # Of a node that was passed without an event, nothing is said: it is not one that did not run.
+    silent = [
+        {"node": node, "status": "skipped" if node in skipped else ""}
+        for node, at in stages.items()
+        if node not in known and (node in skipped or (at <= last and at not in seen))
+    ]
+    return [{**item, **({"inner": inner[at]} if at in inner else {})} for at, item in enumerate(plan)], nodes + silent
 
 
 _KINDS = {"blocked_attempt": "blocked", "gate_checkpoint": "gate", "checkpoint": "call"}

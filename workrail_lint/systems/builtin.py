@@ -23,7 +23,7 @@ def manifests() -> tuple[Manifest, ...]:
 
 
 def builtin_systems() -> list[System]:
-    """Fresh instances, in their order."""
+    """Return fresh instances, in their order."""
     systems: list[System] = [LazySystem(manifest) for manifest in manifests()]
     introduce(systems)
     return systems
@@ -37,7 +37,7 @@ def introduce(systems: list[System]) -> None:
 
 @cache
 def known_systems() -> tuple[System, ...]:
-    """Shared instances, for those who only ask for rules."""
+    """Return shared instances, for those who only ask for rules."""
     return tuple(builtin_systems())
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -18,9 +19,9 @@ from pytest_workrail.engine.model.blockers import Gap, GapRecordedData
 from pytest_workrail.engine.model.reasons import InvalidRequiredOutput, MissingRequiredOutput
 from pytest_workrail.engine.model.words import DivergenceReason, Preferences
 from workrail_lint.base.js import Json
+from workrail_lint.base.patterns import Pattern, folded
 from workrail_lint.systems.workrail.model.ir import ProgramStep
 from workrail_lint.systems.workrail.model.nodes import LOOP_CONTROL
-from workrail_lint.systems.workrail.user_questions import UserQuestion, user_questions
 
 DIVERGENCE_KIND = "wr.workflow_divergence"
 # The reason of a divergence that stands in for an answer of the user.
@@ -142,3 +143,56 @@ def resolutions(
         ]
         resolved += map(Resolution, waiting, fitting[1:] if ref == own else fitting)
     return tuple(resolved)
+
+
+# Sentences of a prompt that ask the user: a run without a user has to answer them itself.
+
+_PERSON = r"(?:user|human|person|operator|requester|customer|developer|stakeholders?|(?:product |workflow )?owner)"
+_THE = r"(?:the |your |a |an )?"
+_ASKS = Pattern(
+    rf"\b(?:ask|asking|consult|prompt|query) {_THE}{_PERSON}\b"
+    rf"|\b(?:confirm|check|clarify|verify|agree|align|discuss|review) (?:[\w`'-]+ ){{0,5}}?with {_THE}{_PERSON}\b"
+    rf"|\b(?:wait for|await) {_THE}{_PERSON}\b"
+    rf"|\b(?:get|obtain|request|seek|gather|collect) (?:[\w`'-]+ ){{1,5}}?from {_THE}{_PERSON}\b"
+    rf"|\b(?:let|have) {_THE}{_PERSON} (?:decide|choose|pick|select|confirm|approve)\b"
+)
+# What comes before the words in the same sentence and says that the user is not asked.
+_NOT_ASKED = Pattern(
+    r"\b(?:not|n't|n’t|never|without|instead of|rather than|avoid|before|no need to)\b[^.!?;\n]{0,80}$"
+    r"|(?:don't|don’t)[^.!?;\n]{0,80}$"
+)
+_CONDITIONAL = Pattern(r"\b(?:if|only|when|whenever|unless|where|in case|cannot|can't|for any)\b")
+_NEAR = 120
+_LONGEST = 160
+_WORDS = ("ask", "consult", "prompt", "query", "with", "wait", "from", "let", "have")
+_PEOPLE = ("user", "human", "person", "operator", "requester", "customer", "developer", "stakeholder", "owner")
+_ENDS = ".!?\n"
+
+
+class UserQuestion(NamedTuple):
+    """A sentence that tells the agent to ask the user, on one line."""
+
+    sentence: str
+    is_conditional: bool  # asked under a condition, or only for some things
+
+
+def user_questions(text: str) -> tuple[UserQuestion, ...]:
+    """Return the sentences that tell the agent to ask the user, each once. One that forbids asking is none."""
+    low = folded(text)
+    if len(low) != len(text) or not any(map(low.__contains__, _PEOPLE)) or not any(map(low.__contains__, _WORDS)):
+        return ()
+    sentences: dict[str, UserQuestion] = {}
+    for phrase in _ASKS.finditer(low):
+        if not _NOT_ASKED.search(low[max(0, phrase.start() - _NEAR) : phrase.start()]):
+            sentence = _sentence(text, phrase.start(), phrase.end())
+            is_conditional = _CONDITIONAL.search(sentence.lower()) is not None
+            sentences.setdefault(sentence, UserQuestion(sentence, is_conditional))
+    return tuple(sentences.values())
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """Return the sentence around a place, on one line, cut where it is too long."""
+    first = max(text.rfind(mark, 0, start) for mark in _ENDS) + 1
+    ends = [at for mark in _ENDS if (at := text.find(mark, end)) >= 0]
+    line = " ".join(text[first : min(ends, default=len(text))].split()).lstrip("-*#>•0123456789) ")
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

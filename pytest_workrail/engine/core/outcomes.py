@@ -121,10 +121,11 @@ class PassedOver(Struct, frozen=True):
         return blame(self.solver.condition, self.wanted, {**context, **self.own})
 
     def skipped(self, context: Context) -> SkippedStep:
-        because, unmet = self._because(context), self.unmet(context)
+        because, unmet = self.because(context), self.unmet(context)
         return SkippedStep(step_id=self.step_id, loop=self.loop, because=because, unmet=unmet)
 
-    def _because(self, context: Context) -> Because:
+    def because(self, context: Context) -> Because:
+        """Whether setting variables would help, or other values of them, or nothing."""
         if self.patch(context) is not None:
             return "unset"
         return "value" if self.solver.is_possible(self.wanted) else "never"
@@ -142,7 +143,10 @@ class LoopUnset(Struct, frozen=True):
         return (Unmet(variable=self.variable, operator=self.operator, actual=actual(self.variable, context)),)
 
     def skipped(self, context: Context) -> SkippedStep:
-        return SkippedStep(step_id=self.step_id, because="unset", unmet=self.unmet(context))
+        return SkippedStep(step_id=self.step_id, because=self.because(context), unmet=self.unmet(context))
+
+    def because(self, context: Context) -> Because:
+        return "unset"
 
     def reason(self, context: Context) -> MissingContextKey:
         """The reason of a run that goes on without the variable."""

@@ -163,13 +163,14 @@ class _TooMany(Exception):  # noqa: N818 - a signal inside this module
 class ConditionSolver:
     """One condition. What it reads is found out when it is first asked for, and then kept."""
 
-    __slots__ = ("_domains", "_masks", "_order", "condition")
+    __slots__ = ("_domains", "_masks", "_order", "_possible", "condition")
 
     def __init__(self, condition: Json) -> None:
         self.condition = condition
         self._order: tuple[str, ...] | None = None
         self._domains: dict[str, list[Json]] = {}
         self._masks: dict[tuple[int, bool], int] = {}
+        self._possible: dict[bool, bool] = {}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ConditionSolver) and self.condition == other.condition
@@ -211,11 +212,13 @@ class ConditionSolver:
 
     def is_possible(self, wanted: bool) -> bool:
         """Whether any values at all make the condition come out as wanted. Where there are too many, some may."""
-        free = frozenset(name for name in self.variables if name not in RESERVED_KEYS)
-        try:
-            return bool(self._alternatives(wanted, {}, free))
-        except _TooMany:
-            return True
+        if wanted not in self._possible:
+            free = frozenset(name for name in self.variables if name not in RESERVED_KEYS)
+            try:
+                self._possible[wanted] = bool(self._alternatives(wanted, {}, free))
+            except _TooMany:
+                self._possible[wanted] = True
+        return self._possible[wanted]
 
     def _alternatives(self, wanted: bool, context: Context, free: Collection[str]) -> list[Alternative]:
         condition = self.condition

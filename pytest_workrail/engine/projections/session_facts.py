@@ -410,12 +410,12 @@ def project_outputs(events: Log) -> Ok[Outputs] | Err[ProjectionError]:
         return Err(problem)
     by_node: dict[NodeId, NodeOutputs] = {}
     targets: dict[tuple[NodeId, AttemptId], NodeId] = {}
-    for event in events:
-        if isinstance(event, AdvanceRecorded) and isinstance(event.data.outcome, AdvancedOutcome):
-            targets[event.scope.node_id, event.data.attempt_id] = event.data.outcome.to_node_id
-        elif isinstance(event, NodeOutputAppended):
-            outputs = by_node.setdefault(event.scope.node_id, NodeOutputs())
-            outputs.history.append(Output(event.event_index, event.data))
+    for advance in of_kind(events, AdvanceRecorded):
+        if isinstance(advance.data.outcome, AdvancedOutcome):
+            targets[advance.scope.node_id, advance.data.attempt_id] = advance.data.outcome.to_node_id
+    for appended in of_kind(events, NodeOutputAppended):
+        outputs = by_node.setdefault(appended.scope.node_id, NodeOutputs())
+        outputs.history.append(Output(appended.event_index, appended.data))
     recaps: dict[tuple[NodeId, NodeId], Recap] = {}
     for node_id, outputs in by_node.items():
         problem = _resolve_current(node_id, outputs)

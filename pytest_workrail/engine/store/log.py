@@ -211,7 +211,6 @@ def _shape_problem(session_id: SessionId, truth: SessionTruth, plan: AppendPlan)
 def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[StoreInvariantViolation]:
     """The bytes of a segment. Each line is read back first: what can't be read is not written."""
     lines: list[bytes] = []
-    known: list[Event] = []
     for event in plan.events:
         try:
             line = canonical(event)
@@ -220,7 +219,18 @@ def _encode(plan: AppendPlan) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[Store
         lines.append(line + b"\n")
         if line.count(b"{") + line.count(b"[") > MAX_NESTING and nesting(event.to_wire()) > MAX_NESTING:
             return Err(StoreInvariantViolation(f"event {event.event_index} is nested too deeply"))
-        again = read_event(line)
+    segment = b"".join(lines)
+    events = EVENTS.read_lines(segment)
+    return _read_singly(plan, lines) if events is None else Ok((segment, tuple(events)))
+
+
+def _read_singly(
+    plan: AppendPlan, lines: list[bytes]
+) -> Ok[tuple[bytes, tuple[Event, ...]]] | Err[StoreInvariantViolation]:
+    """The same where not every line is exactly as it would be written again."""
+    known: list[Event] = []
+    for event, line in zip(plan.events, lines, strict=True):
+        again = read_event(line.removesuffix(b"\n"))
         if isinstance(again, Err):
             return Err(StoreInvariantViolation(f"event {event.event_index}: {again.error.message}"))
         known.append(again.value)

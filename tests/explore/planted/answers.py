@@ -108,9 +108,7 @@ def checkpoint_forgets() -> list[Patch]:
         for entry in entries:
             found = self.session(entry.session_id).value
             for run_id, run in found.runs.items():
-                self.operator.prefer(
-                    issuer.NodeAddress(entry.session_id, run_id, run.preferred_tip), DEFAULT_PREFERENCES
-                )
+                self.prefer(issuer.NodeAddress(entry.session_id, run_id, run.preferred_tip), DEFAULT_PREFERENCES)
         return answer
 
     return [(engine.Engine, "resume_session", resume_session)]

@@ -12,7 +12,6 @@ from pytest_workrail.engine.model.events import ContextSetData
 from pytest_workrail.engine.model.reasons import FollowupRequired, MissingNotes, Reason
 from pytest_workrail.engine.projections import dag, session_facts
 from pytest_workrail.engine.protocol import advance, advance_outcome, recording, requests, sessions
-from pytest_workrail.run import history
 from workrail_lint.base.result import Err, Ok
 
 
@@ -72,7 +71,7 @@ def other_branches_count() -> list[Patch]:
     def everywhere(events: Any, run: Any, node: Any, choice: Any) -> Any:
         return sound(events, run, node, "run")
 
-    return [(sessions, "node_context", everywhere), (history, "node_context", everywhere)]
+    return [(sessions, "node_context", everywhere)]
 
 
 @bug("blocks of all branches count", "fork")

@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec import structs
 
-from planted.bug import Patch, bug, session_of
+from planted.bug import NEVER, Patch, bug, session_of
 from pytest_workrail.engine.core import interpreter, loops
 from pytest_workrail.engine.core.interpreter import Running
 from pytest_workrail.engine.core.loops import Decided, NotFound
 from pytest_workrail.engine.model.snapshot import BlockedState
 from pytest_workrail.engine.model.step_keys import CompletedKeys
 from pytest_workrail.engine.projections import session_facts
-from pytest_workrail.engine.protocol import advance, recording, sessions
+from pytest_workrail.engine.protocol import advance, advance_outcome, recording, sessions
 from workrail_lint.base.result import Ok
 
 
@@ -161,13 +161,17 @@ def stop_is_not_heard() -> list[Patch]:
     return [(loops, "read_loop_control", deaf)]
 
 
-@bug("decisions of earlier iterations count", "order", profile="locked")
+@bug("decisions of earlier iterations count", "order", profile="locked", mode=NEVER)
 def old_decisions_count() -> list[Patch]:
-    def all_of_run(self: Any, position: Any, instance: Any) -> Any:
-        found = session_facts.Lineage(position.events, position.run, position.node.node_id).artifacts(lambda node: True)
-        return Ok(tuple(found))
+    sound = advance_outcome.earlier_artifacts
 
-    return [(advance.AdvanceHandler, "_artifacts_of_iteration", all_of_run)]
+    def all_of_run(loader: Any, position: Any, profile: Any) -> Any:
+        if not position.snapshot.pending_step.loop_path:
+            return sound(loader, position, profile)
+        above = session_facts.Lineage(position.events, position.run, position.node.node_id)
+        return Ok(tuple(above.artifacts(position.run.nodes)))
+
+    return [(advance, "earlier_artifacts", all_of_run)]
 
 
 @bug("a body begins anew after each step", "order", workflow="conditions")

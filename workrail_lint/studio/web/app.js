@@ -68,7 +68,7 @@ function workflowPage() {
 function barOf(workflow, layer) {
   const kinds = new Set(workflow.steps.flatMap((step) => [`w-${step.writer}`, ...step.badges.map((badge) => badge.kind)]));
   const signs = ["gate", "contract", "assessment", "fragments"].filter((kind) => kinds.has(kind)).map((kind) => h("span", icon(kind), kind === "fragments" ? "conditional text" : kind));
-  const flow = [h("span.p-authored", h("b", "▌"), "authored"), kinds.has("w-template") ? h("span.p-template", h("b", "▌"), "from a template") : null, ...signs, workflow.layout?.rails.some((rail) => rail.kind === "skip") ? "┄ skipped" : null];
+  const flow = [h("span.p-authored", h("b", "▌"), "authored"), kinds.has("w-template") ? h("span.p-template", h("b", "▌"), "template") : null, ...signs, workflow.layout?.rails.some((rail) => rail.kind === "skip") ? "┄ skipped" : null];
   const known = workflow.varByName.get(state.variable ?? "");
   return [layer.stale ? h("strong.t-warn", "of another version of this workflow") : null, state.layer === "sessions" ? versionsControl(workflow) : null, ...(state.layer === "flow" ? flow : layer.legend),
     known ? link(here({ var: null }), { class: "button small" }, `${known.name}: set in ${known.set.length}, read in ${known.read.length}`, icon("cross")) : null].filter(Boolean).map((entry) => (typeof entry === "string" ? h("span", entry) : entry));

@@ -158,6 +158,10 @@ function blocksPage(run, failure) {
       h("span.lane-title", h("strong", nameOf(node)), words ? h("span", { class: `t-${toneOf(status)}` }, icon(status === "completed" ? "check" : status === "failed" ? "cross" : "minus"), String(words)) : null), prompt ? h("span.note", prompt) : null, extra,
       ways.map((way) => h("span.note.way", `→ ${nameOf(way.to)} if ${String(way.when).replace(/_/gu, " ")}`)));
   };
+  const inside = (/** @type {any} */ { inner }) => (inner?.length ? h("ol.inner", inner.map((/** @type {string} */ node) => {
+    const status = String(byNode.get(node)?.status ?? "");
+    return h("li", icon(status === "completed" ? "check" : status === "failed" ? "cross" : "minus", status), " ", link(here({ item: node }), { "aria-current": chosen === node ? "true" : null }, nameOf(node)));
+  })) : null);
   const files = (/** @type {any} */ joined, /** @type {string} */ node) => Object.entries(joined?.applied ?? {}).flatMap(([file, from]) => {
     const clash = joined.conflicts.find((/** @type {any} */ item) => item.conflictingFile === file);
     if (from !== node && !clash?.lanes?.includes(node)) return [];
@@ -177,7 +181,7 @@ function blocksPage(run, failure) {
   return h("main.split.blocks", { id: "main" },
     h("header.view-head", h("div", h("p.eyebrow", link("~runs?only=blocks", "Runs"), run.status ? " › block run" : " › blocks"), h("h1", h("span.sign", { class: `o-${stateOf(run)}` }, outcomeIcon(run)), ` ${run.name}`)),
       h("div.head-acts", h("span.tag", { class: isDone ? "c-ok" : "c-error" }, icon(isDone ? "check" : "error"), word), conflicts.length ? h("span.tag.c-warning", icon("merge"), counted(conflicts.length, "conflict")) : null)),
-    h("div.left.lanes-view", h("div.scroller", { tabindex: 0, role: "region", "aria-label": "Lanes" }, h("ol.stages", h("li.stage-end", "start"), run.plan.map((item) => (item.nodeIds ? fan(item) : h("li.stage", block(item.node ?? "")))), h("li.stage-end", run.status ? word : "end")))),
+    h("div.left.lanes-view", h("div.scroller", { tabindex: 0, role: "region", "aria-label": "Lanes" }, h("ol.stages", h("li.stage-end", "start"), run.plan.map((item) => (item.nodeIds ? fan(item) : h("li.stage", block(item.node ?? ""), inside(item)))), h("li.stage-end", run.status ? word : "end")))),
     h("aside.panel", { "aria-label": "Block" }, h("div.panel-body", failure, blockersOf(run),
       merge ? mergePart(merge, nameOf) : chosen ? [h("p.eyebrow", "block"), h("h2", { tabindex: -1, id: "step-title" }, nameOf(chosen)), h("div.text-box.padded", byNode.get(chosen)?.prompt || "no prompt")] : h("h2", { id: "step-title" }, "No block"),
       run.events.length ? section("What happened", h("ol.log", run.events.map((event, at) => logLine(event, at, chosen, nameOf)))) : null)));

@@ -99,5 +99,5 @@ function seenIn(edit, golden) {
   const item = data.goldens?.pending.find((each) => each.golden === golden);
   const run = data.runs.find((each) => each.path === golden || (item?.test && each.test === item.test));
   const at = run?.differences.find((difference) => difference.edit?.id === edit.id && difference.moment !== null)?.moment ?? null;
-  return h("li", icon("play"), " ", run ? link(runAddress(run.key, at), run.name) : h("code", golden), h("span.note", at === null ? "" : ` at moment ${at + 1}`));
+  return h("li", icon("play"), " ", run ? link(runAddress(run.key, at), run.name) : h("code", golden), h("span.note", !run ? "" : at === null ? " at the end" : ` at moment ${at + 1}`));
 }

@@ -3,6 +3,7 @@
 import { h, hidden, icon, link, svg } from "./dom.js";
 import { pairsOf } from "./layers.js";
 import { addressOf, here, state } from "./store.js";
+import { counted, wordsOf } from "./words.js";
 
 /** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
 /** @typedef {import("../../../tools/studio/page").Drawing} Drawing */
@@ -15,8 +16,8 @@ import { addressOf, here, state } from "./store.js";
  */
 
 const RADIUS = 9;
-// Of a folded frame.
-const HEAD = 44;
+// How high a folded frame is, and how wide a folded phase is.
+const [HEAD, PHASE] = [44, 300];
 const [SMALLEST, LARGEST, READABLE] = [0.25, 1.6, 0.85];
 
 /** A line through points with round corners. @param {Point[]} points */
@@ -42,38 +43,85 @@ function towards(from, to, length) {
   return [from[0] + Math.sign(to[0] - from[0]) * length, from[1] + Math.sign(to[1] - from[1]) * length];
 }
 
-/** The frames that can be folded: nothing stands beside them. @param {Drawing} drawing */
-export function phasesOf(drawing) {
+/** What can be folded: phases, where steps are named after them, else frames that nothing stands beside. @param {Workflow} workflow @param {Drawing} drawing @returns {Group[]} */
+function foldable(workflow, drawing) {
+  const phases = phasesOf(workflow, drawing);
+  return phases.length > 1 ? phases : framesAlone(drawing);
+}
+
+/** @param {Drawing} drawing */
+function framesAlone(drawing) {
   const isInside = (/** @type {import("../../../tools/studio/page").Box} */ box, /** @type {Group} */ frame) => box.y >= frame.y && box.y + box.h <= frame.y + frame.h && box.x >= frame.x && box.x + box.w <= frame.x + frame.w;
   const isBeside = (/** @type {import("../../../tools/studio/page").Box} */ box, /** @type {Group} */ frame) => box.y < frame.y + frame.h && box.y + box.h > frame.y && !isInside(box, frame);
   return drawing.groups.filter((frame) => frame.kind !== "delegations" && drawing.nodes.filter((node) => isInside(node, frame)).length > 1 && !drawing.nodes.some((node) => isBeside(node, frame)) &&
-    !drawing.groups.some((other) => other !== frame && isBeside(other, frame) && !isInside(frame, other)) && !drawing.groups.some((other) => other !== frame && isInside(frame, other)));
+    !drawing.groups.some((other) => other !== frame && isBeside(other, frame) && !isInside(frame, other)) && !drawing.groups.some((other) => other !== frame && isInside(other, frame)));
+}
+
+/** @typedef {import("../../../tools/studio/page").Group | import("../../../tools/studio/page").CardBox} NamedBox */
+
+/** The boxes of a block and of what is in it. @param {any} block @param {Map<string, NamedBox>} boxes @returns {NamedBox[]} */
+function boxesOf(block, boxes) {
+  const inner = [...(block.items ?? []), ...(block.lanes ?? []).flatMap((/** @type {any} */ lane) => lane.items)];
+  return [boxes.get(block.id) ?? [], ...inner.map((each) => boxesOf(each, boxes))].flat();
+}
+
+/** The parts of a drawing one below the other, each with its boxes, and from where to where it goes. @param {Workflow} workflow @param {Drawing} drawing */
+function drawnRows(workflow, drawing) {
+  /** @type {NamedBox[]} */
+  const all = [...drawing.groups, ...drawing.nodes];
+  const boxes = new Map(all.map((box) => [box.id, box]));
+  // The first rail leads from the start to the first row, the last one from the last row to the end.
+  const [begin, end] = [drawing.rails[0].points[1][1], drawing.rails[drawing.rails.length - 1].points[0][1]];
+  const rows = workflow.tree.map((block) => ({ top: begin, bottom: end, boxes: boxesOf(block, boxes) }));
+  rows.slice(1).forEach((row, at) => {
+    const above = Math.max(...rows[at].boxes.map(({ y, h: height }) => y + height));
+    const below = Math.min(...row.boxes.map(({ y }) => y));
+    const between = drawing.rails.find(({ kind, points: [from, to] }) => kind === "main" && from[0] === drawing.start[0] && from[1] >= above && to[1] <= below);
+    [rows[at].bottom, row.top] = between?.points.map(([, y]) => y) ?? [above, below];
+  });
+  return rows;
+}
+
+/** Parts one below the other whose steps are called after one phase, such as "Phase 2b: Plan"; others belong to the phase above. @param {Workflow} workflow @param {Drawing} drawing @returns {Group[]} */
+function phasesOf(workflow, drawing) {
+  /** @type {(Group & {count: number})[]} */
+  const phases = [];
+  for (const { top, bottom, boxes } of drawnRows(workflow, drawing)) {
+    const names = new Set(boxes.flatMap(({ id }) => /^(?:phase|step|stage|part) ?\d+/iu.exec(workflow.stepById.get(id)?.title ?? "") ?? []).map(wordsOf));
+    const [x, last] = [Math.min(...boxes.map((box) => box.x)), phases[phases.length - 1]];
+    const [name = last?.title ?? ""] = names;
+    if (last && names.size < 2 && name === last.title) Object.assign(last, { x: Math.min(last.x, x), h: bottom - last.y, count: last.count + boxes.length });
+    else phases.push({ id: `phase:${name}`, kind: "phase", x, y: top, w: PHASE, h: bottom - top, title: names.size < 2 ? name : "", note: "", bound: null, count: boxes.length });
+  }
+  const known = new Set();
+  return phases.filter((phase) => phase.title && phase.count > 1 && !known.has(phase.id) && known.add(phase.id));
 }
 
 /** The ids of folded frames. @returns {Set<string>} */
-export function foldedIds() {
+function foldedIds() {
   return new Set((state.params.get("fold") ?? "").split(",").filter(Boolean));
 }
 
-/** The drawing without what folded frames hold. @param {Drawing} drawing @returns {Drawing} */
-function folded(drawing) {
+/** The drawing without what folded phases and frames hold; phases are frames of it. @param {Drawing} drawing @param {Group[]} parts what can be folded @returns {Drawing} */
+function folded(drawing, parts) {
   const ids = foldedIds();
-  const frames = phasesOf(drawing).filter((frame) => ids.has(frame.id)).sort((a, b) => b.y - a.y);
+  const frames = parts.filter((frame) => ids.has(frame.id)).sort((a, b) => b.y - a.y);
+  const axis = drawing.start[0];
   return frames.reduce((rest, frame) => {
     const [top, bottom] = [frame.y + HEAD, frame.y + frame.h];
     const gone = bottom - top;
-    const isGone = (/** @type {number} */ y) => y > top - 8 && y < bottom;
+    const isGone = (/** @type {number} */ y) => (frame.kind === "phase" ? y >= frame.y : y > top - 8) && y < bottom;
     const moved = (/** @type {number} */ y) => (y >= bottom ? y - gone : Math.min(y, top));
-    const kept = (/** @type {any[]} */ list) => list.filter((box) => box === frame || !isGone(box.y)).map((box) => ({ ...box, y: moved(box.y) }));
-    const inside = rest.nodes.filter((node) => isGone(node.y)).length;
+    const kept = (/** @type {any[]} */ list) => list.filter((box) => box.id === frame.id || !isGone(box.y)).map((box) => ({ ...box, y: moved(box.y) }));
+    const inside = rest.nodes.filter((node) => isGone(node.y)).map((node) => node.id);
     return {
       ...rest, height: rest.height - gone, end: [rest.end[0], moved(rest.end[1])], nodes: kept(rest.nodes), labels: kept(rest.labels), bars: kept(rest.bars),
       joints: /** @type {Point[]} */ (rest.joints.filter((at) => !isGone(at[1])).map((at) => [at[0], moved(at[1])])),
-      groups: kept(rest.groups).map((group) => (group.id === frame.id ? { ...group, h: HEAD, bound: null, folded: inside } : group)),
+      groups: kept(rest.groups).map((group) => (group.id === frame.id ? { ...group, h: HEAD, x: group.kind === "phase" ? axis - PHASE / 2 : group.x, bound: null, folded: inside } : group)),
       // What begins or ends inside is not drawn; what leads past is shorter.
       rails: rest.rails.filter(({ points }) => !(isGone(points[0][1]) && isGone(points[points.length - 1][1]))).map((rail) => ({ ...rail, points: /** @type {Point[]} */ (rail.points.map(([x, y]) => [x, moved(y)])) })),
     };
-  }, drawing);
+  }, { ...drawing, groups: [...drawing.groups, ...parts.filter((part) => part.kind === "phase")] });
 }
 
 /**
@@ -82,9 +130,10 @@ function folded(drawing) {
  */
 export function graphOf(workflow, layer, story = {}, bar = []) {
   if (!workflow.layout) return h("p.empty", "This workflow does not compile.");
-  const drawing = folded(workflow.layout);
+  const parts = foldable(workflow, workflow.layout);
+  const drawing = folded(workflow.layout, parts);
   const canvas = h("div.canvas", { at: { width: drawing.width, height: drawing.height } },
-    drawing.groups.map((group) => frameBox(workflow, group, layer, story)),
+    drawing.groups.map((group) => frameBox(workflow, group, layer, story, parts)),
     rails(drawing, layer.traffic, story.way),
     drawing.groups.map((group) => boundBadge(group, story)),
     drawing.labels.map((label) => labelBox(label, layer)),
@@ -102,16 +151,26 @@ export function graphOf(workflow, layer, story = {}, bar = []) {
   };
   zoomed();
   pan(scroller);
-  return h("div.graph-column", h("div.legend-bar", bar, foldButton(workflow.layout), zoomButtons(drawing, scroller, zoomed)),
+  return h("div.graph-column", h("div.legend-bar", bar, zoomButtons(drawing, scroller, zoomed, foldButton(parts))),
     h("div.graph", scroller, overview(drawing, layer, scroller, story)));
 }
 
-/** @param {Drawing} drawing */
-function foldButton(drawing) {
-  const phases = phasesOf(drawing);
-  if (!phases.length) return null;
+/** @param {Group[]} parts */
+function foldButton(parts) {
+  if (!parts.length) return null;
   const isFolded = foldedIds().size > 0;
-  return link(here({ fold: isFolded ? null : phases.map((frame) => frame.id).join(",") }), { class: "button small fold-all" }, icon(isFolded ? "plus" : "minus"), isFolded ? "Unfold" : "Fold");
+  return link(here({ fold: isFolded ? null : parts.map((frame) => frame.id).join(",") }), { class: "zoom-button" }, isFolded ? "unfold" : "fold");
+}
+
+/** The address at which a frame is folded, or is not any more. @param {Group} group */
+function foldAddress(group) {
+  const ids = foldedIds();
+  return here({ fold: (ids.has(group.id) ? [...ids].filter((id) => id !== group.id) : [...ids, group.id]).join(",") });
+}
+
+/** A phase at the edge of the drawing: a line as long as it is, with its name. @param {Group} phase */
+function phaseMark(phase) {
+  return link(foldAddress(phase), { class: "phase-mark", "aria-label": `fold ${phase.title}`, title: `fold ${phase.title}`, at: { left: phase.x - 21, top: phase.y, height: phase.h } }, h("span", phase.title));
 }
 
 /** How many ways lead over a rail. @param {import("../../../tools/studio/page").Rail} rail @param {import("../../../tools/studio/page").Pair[]} pairs */
@@ -156,18 +215,24 @@ function counts(drawing, traffic) {
   });
 }
 
-/** @param {Workflow} workflow @param {Group} group @param {Layer} layer @param {Story} story */
-function frameBox(workflow, group, layer, story) {
+/** The signs of what a folded frame holds: how many steps, how many have a sign. @param {Group} group @param {Layer} layer */
+function foldedNote({ folded: inside = [] }, layer) {
+  const marks = inside.flatMap((step) => layer.marks.get(step) ?? []).filter((mark) => !mark.plain);
+  const worst = marks.find(({ tone }) => tone === "err") ?? marks[0];
+  return h("span.note", counted(inside.length, "step"), worst ? [", ", h("strong", { class: `t-${worst.tone}` }, marks.length > 1 ? `${marks.length} marked` : worst.text)] : null);
+}
+
+/** @param {Workflow} workflow @param {Group} group @param {Layer} layer @param {Story} story @param {Group[]} parts */
+function frameBox(workflow, group, layer, story, parts) {
+  if (group.kind === "phase" && !group.folded) return phaseMark(group);
   const mark = layer.marks.get(group.id);
   const current = (story.step ?? null) === group.id && group.kind !== "template";
-  const ids = foldedIds();
-  const isPhase = workflow.layout && phasesOf(workflow.layout).some((frame) => frame.id === group.id);
-  const others = [...ids].filter((id) => id !== group.id);
-  const head = [group.kind === "loop" ? icon("loop") : null, h("strong", group.title), mark ? h("span.mark", { class: `t-${mark.tone}` }, mark.text) : h("span.note", group.folded ? `${group.folded} steps` : group.note)];
+  const canFold = group.folded || parts.some((part) => part.id === group.id);
+  const head = [group.kind === "loop" ? icon("loop") : null, h("strong", group.title), mark ? h("span.mark", { class: `t-${mark.tone}` }, mark.text) : group.folded ? foldedNote(group, layer) : h("span.note", group.note)];
   // A loop and a parallel step are steps; a template call only groups some.
   const isStep = group.kind !== "template" && workflow.stepById.has(group.id);
   return h("div.frame", { class: `${group.kind}${current ? " current" : ""}${group.folded ? " is-folded" : ""}`, at: { left: group.x, top: group.y, width: group.w, height: group.h } },
-    isPhase ? link(here({ fold: (ids.has(group.id) ? others : [...ids, group.id]).join(",") }), { class: "fold-one", "aria-label": `${ids.has(group.id) ? "unfold" : "fold"} ${group.title}` }, icon(ids.has(group.id) ? "plus" : "minus")) : null,
+    canFold ? link(foldAddress(group), { class: "fold-one", "aria-label": `${group.folded ? "unfold" : "fold"} ${group.title}` }, icon(group.folded ? "plus" : "minus")) : null,
     isStep ? link(hrefOf(workflow, story, group.id), { class: "frame-head", title: group.note, "data-step": group.id, "aria-current": current ? "step" : null }, head) : h("div.frame-head", { title: group.note }, head));
 }
 
@@ -262,8 +327,8 @@ function overview(drawing, layer, scroller, story) {
   return h("div.strip", strip);
 }
 
-/** @param {Drawing} drawing @param {HTMLElement} scroller @param {() => void} zoomed */
-function zoomButtons(drawing, scroller, zoomed) {
+/** @param {Drawing} drawing @param {HTMLElement} scroller @param {() => void} zoomed @param {HTMLElement | null} fold */
+function zoomButtons(drawing, scroller, zoomed, fold) {
   const shown = h("span.zoom-value", `${Math.round(state.zoom * 100)}%`);
   // What is under the pointer stays there.
   const to = (/** @type {number} */ zoom, x = scroller.clientWidth / 2, y = scroller.clientHeight / 2) => {
@@ -286,7 +351,7 @@ function zoomButtons(drawing, scroller, zoomed) {
   }, { passive: false });
   pinch(scroller, to);
   const button = (/** @type {string} */ text, /** @type {string} */ name, /** @type {() => void} */ act) => h("button.zoom-button", { type: "button", "aria-label": name, "data-zoom": text, onclick: act }, text);
-  return h("div.zoom", { role: "group", "aria-label": "Zoom" }, button("−", "smaller", () => to(state.zoom - 0.12)), shown, button("+", "larger", () => to(state.zoom + 0.12)), button("fit", "fit the width", fit));
+  return h("div.zoom", { role: "group", "aria-label": "Zoom" }, button("−", "smaller", () => to(state.zoom - 0.12)), shown, button("+", "larger", () => to(state.zoom + 0.12)), button("fit", "fit the width", fit), fold);
 }
 
 /** Two fingers zoom. @param {HTMLElement} scroller @param {(zoom: number, x: number, y: number) => void} to */

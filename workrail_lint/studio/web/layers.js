@@ -103,7 +103,8 @@ export function isRefusal(goal) {
  */
 export function coverageOf(workflow, step) {
   const list = goalsOf(workflow, step.id);
-  const own = list.filter((goal) => goal.kind === "step");
+  // A loop has no goal of its own; it ran if it was left in any way.
+  const own = list.filter((goal) => goal.kind === (step.type === "loop" ? "loop" : "step"));
   const missing = list.filter((goal) => !isShown(goal));
   const ways = missing.filter((goal) => !isRefusal(goal));
   const open = missing.filter(isRefusal);
@@ -143,7 +144,7 @@ function coverageLayer(workflow) {
     const condition = ways.find((goal) => goal.kind === "condition");
     if (how === "part" && condition) labels.set(step.id, { text: `never ${condition.case}`, tone: "warn" });
   }
-  return { marks, labels, stale: workflow.coverage?.stale, legend: [h("span.t-err", "■ never ran"), h("span.t-warn", "■ ran, a way is missing"), "n open: refusals that no test provokes", h("span.t-ok", "✓ all shown")] };
+  return { marks, labels, stale: workflow.coverage?.stale, legend: [h("span.t-err", "■ never ran"), h("span.t-warn", "■ ran, a way is missing"), "n open: only refusals", h("span.t-ok", "✓ all shown")] };
 }
 
 /** What a typical run reads at each step, the most first; without such a report, the prompt. @param {Workflow} workflow */

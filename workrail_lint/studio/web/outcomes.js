@@ -36,7 +36,7 @@ const MOST_EDITS = 3;
 /** A run in one sentence. @param {Run} run */
 export function sentenceOf(run) {
   if (run.edits.length && !isRed(run)) return `${run.edits.slice(0, MOST_EDITS).map((edit) => edit.title).join("; ")}${run.edits.length > MOST_EDITS ? `, and ${run.edits.length - MOST_EDITS} more` : ""}`;
-  if (run.outcome && run.outcome.state !== "passed") return run.outcome.message ?? run.outcome.state;
+  if (run.outcome && run.outcome.state !== "passed") return (run.outcome.message ?? run.outcome.state).split("; all steps: ")[0];
   if (run.kind === "team") return teamEnd(run);
   if (run.kind === "blocks") return blocksEnd(run);
   if (run.kind === "test") return "passed without a run to show";

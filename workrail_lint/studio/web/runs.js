@@ -70,7 +70,7 @@ function runPage() {
 /** A test that made no run. @param {Run} run */
 function bareRun(run) {
   return h("main.page", { id: "main" }, h("p.eyebrow", link("~runs", "Runs"), " › ", h("code", run.path)), h("h1", h("span.sign", { class: `o-${stateOf(run)}` }, outcomeIcon(run)), ` ${run.name}`),
-    failureBox(run, 0), h("p.empty", run.outcome?.state === "passed" ? "It passed; nothing was recorded." : "Nothing happened in this run."));
+    failureBox(run, 0), h("p.empty", run.outcome?.state === "passed" ? "It passed; nothing was recorded. Its golden says what happened: show it with --goldens FOLDER." : "Nothing happened in this run."));
 }
 
 /** The moments on the way to one, itself the last. @param {Run} run @param {number} moment @returns {number[]} */

@@ -26,6 +26,12 @@ export function json(value) {
   return JSON.stringify(value, null, 1) ?? "";
 }
 
+/** A value as JSON, each member of it in a line. @param {unknown} value */
+export function memberLines(value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return asText(value);
+  return `{\n${Object.entries(value).map(([name, member]) => `  ${JSON.stringify(name)}: ${JSON.stringify(member)}`).join(",\n")}\n}`;
+}
+
 /**
  * The words of two texts as pieces: kept, gone, come. Long texts are compared by lines first.
  * @param {string} before @param {string} after @returns {{kind: "same" | "gone" | "come", text: string}[]}

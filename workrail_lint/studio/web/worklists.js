@@ -6,7 +6,7 @@ import { action, fixAction, placeLink } from "./live.js";
 import { codeLink, excerptOf, findingKey, numbered, oneColumn, piecesOf, sourceLines } from "./panel.js";
 import { outcomeIcon, isRed } from "./outcomes.js";
 import { data, edits, here, lastPart, runAddress, runOfTest, runs, state, stepOfPlace, stepTitle, whyOf } from "./store.js";
-import { asText, counted, dateOf, percent, size } from "./words.js";
+import { asText, counted, dateOf, memberLines, percent, size } from "./words.js";
 
 /** @typedef {import("../../../tools/studio/page").Workflow} Workflow */
 /** @typedef {import("../../../tools/studio/page").Finding} Finding */
@@ -69,7 +69,7 @@ function findingEntry(workflow, found) {
   const key = findingKey(first);
   const { fix } = first;
   return {
-    key, step: at, steps, tone: TONES.get(first.severity) ?? "info", icon: first.severity, code: first.code, head: first.message.replace(/^step '[^']*'( \(in [^)]*\))?: /u, ""),
+    key, step: at, steps, tone: TONES.get(first.severity) ?? "info", icon: first.severity, code: first.code, head: first.message.replace(/^(step '[^']*'( \(in [^)]*\))?|line \d+, column \d+): /u, ""),
     where: steps.length > 1 ? counted(steps.length, "step") : steps.length ? stepTitle(workflow, steps[0]) : "the file",
     body: () => [
       whyOf(first) ? h("p", whyOf(first)) : null,
@@ -204,7 +204,7 @@ function mutantEntry(workflow, mutant) {
     .replace(/^(step|loop) '[^']*' /u, "").replace(/\sof step '[^']*'/u, "").replace(/\sin the condition of (step '[^']*'|fragment)/u, "").replace(/^./u, (letter) => letter.toUpperCase());
   return {
     key: mutant.id, step, tone: "warn", icon: "change", head: words, where: stepTitle(workflow, step),
-    body: () => [h("p", "Noticed by ", h("strong", after || "a scenario like this"), ":"), mutant.missing ? h("pre.source", { tabindex: 0 }, asText(mutant.missing)) : null,
+    body: () => [h("p", "Noticed by ", h("strong", after || "a scenario like this"), ":"), mutant.missing ? h("pre.source", { tabindex: 0 }, memberLines(mutant.missing)) : null,
       h("div.acts", action("Add the missing scenarios", `workrail-test mutate ${workflow.path} --write`, "scenario", { kind: "mutant", workflow: workflow.id, mutant: mutant.id }, "main-act"), h("code.tag", mutant.operator))],
   };
 }

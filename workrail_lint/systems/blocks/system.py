@@ -7,7 +7,7 @@ from typing import Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument, read_json
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Finding, Severity, by_path
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.base import Compiled, FileResult, Picture, RunSettings, System
 from workrail_lint.systems.blocks import documents
@@ -91,10 +91,7 @@ class BlockSystem(System):
 
 def _locate(findings: list[Finding]) -> None:
     """Findings made without the text get their spans from the file; one that can't be read has none to give."""
-    by_path: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_path.setdefault(finding.path, []).append(finding)
-    for path, own in by_path.items():
+    for path, own in by_path(findings).items():
         document = _document(path)
         if document is not None:
             _span_whole_text(own, document, kind_by_name(path))

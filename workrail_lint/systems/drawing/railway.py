@@ -503,7 +503,7 @@ def layout_data(drawing: Layout) -> Data:
 
 
 def _steps(name: str, end: str | None, steps: frozenset[str | None]) -> Data:
-    if steps == {end} and end is not None:
+    if end is not None and steps == {end}:
         return {}
     return {name: sorted(steps, key=lambda step: (step is not None, step))}
 

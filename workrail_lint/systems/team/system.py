@@ -9,7 +9,7 @@ from functools import cache
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_BYTES
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, by_path
 from workrail_lint.rules.locate import locate
 from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules, RuleChoice, RuleSet
 from workrail_lint.systems.base import FileResult, Picture, RunSettings, System
@@ -140,10 +140,7 @@ class TeamSystem(System):
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         for unit in units_of(own, team_options(settings.options)):
             all_findings += run_unit(self._rules(), unit)
-        by_path: dict[str, list[Finding]] = {}
-        for each in all_findings:
-            by_path.setdefault(each.path, []).append(each)
-        for path, findings in by_path.items():
+        for path, findings in by_path(all_findings).items():
             if path in own:
                 _locate_again(findings, path, TeamKind(own[path]["kind"]), settings.fingerprints)
         return all_findings

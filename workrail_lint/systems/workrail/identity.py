@@ -61,7 +61,7 @@ class WorkflowId(Record):
 
 
 def parse(ident: str) -> WorkflowId | None:
-    """The parts of an id, or None when the id policy knows no such form. Length is the schema's matter."""
+    """Return the parts of an id, or None when the id policy knows no such form. Length is the schema's matter."""
     namespace, dot, name = ident.partition(".")
     if not dot:
         return WorkflowId("", ident) if _consists_of(ident, _ID_CHARACTERS) else None
@@ -101,7 +101,7 @@ class IdVerdict(str, Enum):
 
 
 def verdict_of_id(ident: str, source_kind: str) -> IdVerdict:
-    """The id policy for a workflow from a source."""
+    """Return what the id policy says about a workflow from a source."""
     parsed = parse(ident)
     if parsed is None:
         return IdVerdict.INVALID
@@ -113,7 +113,7 @@ def verdict_of_id(ident: str, source_kind: str) -> IdVerdict:
 
 
 def suggest(ident: str, source_kind: str, existing: Collection[str] = ()) -> str | None:
-    """The namespaced id a legacy one should get; the same on every machine and at any time.
+    """Return the namespaced id a legacy one should get; the same on every machine and at any time.
 
     Bundled workflows have no namespace to suggest.
     """
@@ -152,12 +152,12 @@ UNLISTED_FOLDERS = ("examples", "internal")
 
 
 def variant_of(path: str) -> Variant:
-    """The variant a path is marked as, by the first marker in it."""
+    """Return the variant a path is marked as, by the first marker in it."""
     return next((variant for variant, _ in _MARKED if f".{variant.value}." in path), Variant.STANDARD)
 
 
 def source_root(path: str) -> str:
-    """The folder a file is discovered from: the nearest one named `workflows`, "" when there is none."""
+    """Return the folder a file is discovered from: the nearest one named `workflows`, "" when there is none."""
     parts = _parts(path)
     for index in range(len(parts) - 2, -1, -1):
         if parts[index] == SOURCE_FOLDER:
@@ -166,7 +166,7 @@ def source_root(path: str) -> str:
 
 
 def inside_source(path: str) -> str:
-    """A path as discovery sees it: below its source, or just the name when an absolute path has no source."""
+    """Return a path as discovery sees it: below its source, or just the name when an absolute path has no source."""
     root = source_root(path)
     parts = _parts(path)
     if root:
@@ -201,7 +201,7 @@ _ROOTED = f"/.workrail/{SOURCE_FOLDER}"
 
 
 def source_kind_of(path: str, bundled_ids: Callable[[], Collection[str]]) -> str:
-    """The source kind of a file on disk, when nobody configured one.
+    """Return the source kind of a file on disk, when nobody configured one.
 
     The engine's own folder is known by its routines: most of the bundled ones lie beside it under their names. Only
     where there are routines is it worth asking which ones are bundled.

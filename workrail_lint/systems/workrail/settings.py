@@ -83,7 +83,7 @@ class Settings(RunSettings):
         return self._base_catalog or self.catalog
 
     def under_parity(self) -> Settings:
-        """The same, judged exactly as the public engine would."""
+        """Return the same settings, for judging exactly as the public engine would."""
         return Settings(
             self.catalog,
             base_catalog=self.base_catalog,
@@ -147,7 +147,7 @@ class Builtins(Record):
 
 
 def workflow_settings(settings: RunSettings) -> Settings:
-    """The settings themselves; a run that says nothing about workflows uses the core catalog."""
+    """Return the settings themselves; a run that says nothing about workflows uses the core catalog."""
     if isinstance(settings, Settings):
         return settings
     return Settings(options=settings.options, workspace=settings.workspace)
@@ -159,7 +159,7 @@ def resolve_catalog(
     remarks: list[Finding] | None = None,
     release: Target | None = None,
 ) -> Ok[Catalog] | Err[list[Finding]]:
-    """The active catalog: the one given (core when none is), with the routines added to it.
+    """Return the active catalog: the one given (core when none is), with the routines added to it.
 
     For an older `release` of the engine it has only the builtins of that time. What is said about single routines
     (skipped, replaced) goes to `remarks`.
@@ -189,7 +189,7 @@ def resolve_catalog(
 
 
 def resolve_release(version: str | None, catalog: Catalog | None = None) -> Ok[Target | None] | Err[str]:
-    """The release of the engine that a version names; None for the newest, which is also meant by no version.
+    """Return the release of the engine that a version names; None for the newest, which is also meant by no version.
 
     A catalog that was imported from an engine that is not known describes that engine too.
     """
@@ -201,7 +201,7 @@ def resolve_release(version: str | None, catalog: Catalog | None = None) -> Ok[T
 
 
 def resolve_bindings(bindings: object = None) -> Ok[Any] | Err[list[Finding]]:
-    """The content of a bindings file: None when there is none; what it holds is judged later."""
+    """Return the content of a bindings file: None when there is none; what it holds is judged later."""
     if bindings is None or not isinstance(bindings, str | os.PathLike):
         return Ok(bindings)
 

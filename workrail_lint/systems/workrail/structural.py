@@ -44,7 +44,7 @@ _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIG
 
 
 def structural_findings(workflow: Workflow) -> list[Finding]:
-    """Every cross-field violation of a workflow, whatever shape it is in."""
+    """Return every cross-field violation of a workflow, whatever shape it is in."""
     findings = [*_check_ids(workflow)]
     for step in workflow.all_steps:
         if step.kind == "standard":
@@ -91,7 +91,7 @@ def start_findings(workflow: Workflow, *, engine: bool = True) -> list[Finding]:
 
 
 def ir_only_findings(workflow: Workflow) -> list[Finding]:
-    """Every member that no engine knows, which only the IR target takes."""
+    """Return every member that no engine knows, which only the IR target takes."""
     return [
         Finding(
             "schema-unknown-member",
@@ -161,7 +161,7 @@ def _check_ids(workflow: Workflow) -> Iterator[Finding]:
 
 
 def _sharing_ids(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
-    """Every step with a duplicate id, since either may be the wrong one, and the other step."""
+    """Yield every step with a duplicate id, since either may be the wrong one, and the other step."""
     if len({step.id for step in steps}) == len(steps):
         return
     by_id: dict[str, list[Step]] = {}

@@ -195,7 +195,7 @@ class WorkRailSystem(System):
         return self._check(path, data, kind, workflow_settings(settings), alone=False)
 
     def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
-        """The same for a text that is on no disk: it meets no other file, so what it refers to is judged at once."""
+        """Check a text that is on no disk: it meets no other file, so what it refers to is judged at once."""
         return self._check(path, data, kind, workflow_settings(settings), alone=True)
 
     def _check(self, path: str, data: bytes | str, kind: str, settings: Settings, *, alone: bool) -> FileResult:
@@ -271,7 +271,7 @@ _ABOUT_THE_RUN = "catalog-hash-not-engine"
 
 
 def _said_once(findings: list[Finding]) -> list[Finding]:
-    """The findings, with only the first of those that would be the same for every file."""
+    """Return the findings, with only the first of those that would be the same for every file."""
     repeated = [finding for finding in findings if finding.name == _ABOUT_THE_RUN]
     if len(repeated) < 2:
         return findings
@@ -280,7 +280,7 @@ def _said_once(findings: list[Finding]) -> list[Finding]:
 
 
 def _without_given(findings: list[Finding], entries: list[Entry]) -> list[Finding]:
-    """The findings without those about variables that a workflow which delegates to the file sets."""
+    """Return the findings without those about variables that a workflow which delegates to the file sets."""
     given: dict[str, set[str]] = {}
     for entry in entries:
         for delegation in entry.delegations:

@@ -124,7 +124,7 @@ def registry_findings(
     routine_ids: Collection[str] = (),
     complete: bool = False,
 ) -> dict[str, list[Finding]]:
-    """The findings by path, for the paths that have any.
+    """Return the findings by path, for the paths that have any.
 
     `bundled_ids` are workflows and routines that come with the engine and need not be among the entries, and
     `bundled_names` the ids of some of them by the name that people see. `routine_ids` are those of the folder that
@@ -147,7 +147,7 @@ def registry_findings(
 
 
 def with_free_ids(findings: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
-    """The findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
+    """Return the findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
 
     Of two workflows that would get the same id the later file has to give way; variants of one keep sharing theirs.
     """
@@ -343,7 +343,7 @@ class _Registry:
         return is_routine and bool(self.routine_ids)  # those of the project are where it keeps them
 
     def _meant(self, entry: Entry, target: str) -> set[_Node]:
-        """The workflows an id can stand for: that of the same workspace, or else those of the others."""
+        """Return the workflows an id can stand for: that of the same workspace, or else those of the others."""
         nodes = self.nodes.get(target, set())
         own = (entry.node[0], target)
         return {own} if own in nodes else nodes
@@ -368,7 +368,7 @@ class _Registry:
         return self._finding("delegation-unknown", pointer, message, engine=judged, severity=severity)
 
     def _nearest(self, target: str) -> str | None:
-        """The id that was probably meant. Among very many the look would take longer than it helps."""
+        """Return the id that was probably meant. Among very many the look would take longer than it helps."""
         if target not in self._suggestions:
             known = sorted(self.startable | self.bundled | self.routine_ids)
             self._suggestions[target] = nearest_id(target, known) if len(known) <= _MANY else None
@@ -390,13 +390,13 @@ class _Registry:
 
 
 def _plain_name(name: str) -> str:
-    """A name without what people add or leave out: case, and the words routine and workflow."""
+    """Return a name without what people add or leave out: case, and the words routine and workflow."""
     words = [word for word in name.lower().split() if word not in ("routine", "workflow", "the")]
     return " ".join(words)
 
 
 def _clashes(rivals: list[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Files with one id that get in each other's way, each with the others in words."""
+    """Yield files with one id that get in each other's way, each with the others in words."""
     beside: dict[tuple[str, Variant], list[Entry]] = {}
     by_root: dict[str, list[Entry]] = {}
     for entry in rivals:
@@ -420,7 +420,7 @@ def _listed(paths: list[str], count: int) -> str:
 
 
 def _other_source(root: str) -> str | None:
-    """A workspace has two folders that are read together: `workflows` and `.workrail/workflows`."""
+    """Return the other of two folders that are read together: `workflows` and `.workrail/workflows`."""
     folder, _, name = root.rpartition("/")
     if name != identity.SOURCE_FOLDER:
         return None
@@ -451,7 +451,7 @@ def _circular_part(targets: _Graph) -> _Graph:
 
 
 def _way_back(start: _Node, target: _Node, graph: _Graph) -> list[str] | None:
-    """The shortest way from a target back to where it was delegated from, as ids; None when there is none."""
+    """Return the shortest way from a target back to where it was delegated from, as ids; None when there is none."""
     if start not in graph or target not in graph:
         return None
     before: dict[_Node, _Node] = {target: start}

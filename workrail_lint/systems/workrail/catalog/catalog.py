@@ -332,7 +332,7 @@ def _read_core_head() -> dict[str, Any]:
 
 
 def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries in catalog order, which for ids of plain letters is alphabetical."""
+    """Return entries in catalog order, which for ids of plain letters is alphabetical."""
     return sorted(entries, key=lambda entry: str(entry["id"]))
 
 

@@ -36,7 +36,7 @@ class _State(NamedTuple):
 
 
 def distinct_texts(parts: Sequence[str], named: Sequence[str]) -> Iterator[str] | None:
-    """A string for each class that the parts and the named strings can tell apart; None when there are too many."""
+    """Return a string for each class that the parts and the named strings can tell apart; None for too many."""
     words = [text for text in dict.fromkeys(map(normal_text, (*parts, *named))) if text]
     letters = sorted({letter for word in words for letter in word})
     letters.append(
@@ -90,7 +90,7 @@ _NUMERAL = frozenset("0123456789.+-abcdefinotxy")  # what a string that converts
 
 
 def candidates(comparisons: Sequence[Comparison]) -> Iterator[Any]:
-    """Values of one variable, the plainest first; some may be told apart by nothing."""
+    """Yield values of one variable, the plainest first; some may be told apart by nothing."""
     operands = [*_operands(comparisons)]
     literals = [each for each in operands if not isinstance(each, dict | list) and each is not None]
     yield from (each for each in literals if not isinstance(each, float) or math.isfinite(each))
@@ -128,7 +128,7 @@ def candidates(comparisons: Sequence[Comparison]) -> Iterator[Any]:
 
 
 def _written_with(parts: Sequence[str], numbers: Iterable[float]) -> Iterator[int | float]:
-    """Numbers near the named ones, and such as have one of the parts in their spelling."""
+    """Yield numbers near the named ones, and such as have one of the parts in their spelling."""
     finite = sorted(filter(math.isfinite, numbers))
     yield from (_plain(number + 0.5) for number in finite)
     for part in parts:
@@ -162,7 +162,7 @@ def _parts(comparisons: Iterable[Comparison]) -> list[str]:
 
 
 def _foreign(texts: Iterable[str]) -> tuple[str, str]:
-    """Two strings unlike all that are named, none of which is part of one of them or has one as its part."""
+    """Return two strings unlike all that are named, none of which is part of one of them or has one as its part."""
     named = [text for text in map(normal_text, texts) if text]
 
     def is_free(word: str) -> bool:
@@ -177,7 +177,7 @@ def _foreign(texts: Iterable[str]) -> tuple[str, str]:
 
 
 def _joined(parts: Sequence[str], foreign: tuple[str, str]) -> Iterator[str]:
-    """Strings with any selection of the parts, in any order, bare and among other words."""
+    """Yield strings with any selection of the parts, in any order, bare and among other words."""
     is_short = len(parts) <= _MOST_ORDERED
     for size in range(1, len(parts[:_MOST_JOINED]) + 1):
         for chosen in combinations(parts[:_MOST_JOINED], size):
@@ -192,7 +192,10 @@ def _joined(parts: Sequence[str], foreign: tuple[str, str]) -> Iterator[str]:
 
 
 def _around(points: Iterable[float]) -> Iterator[float]:
-    """Every number that is named, and one from each gap before, between and after them; no context holds infinity."""
+    """Yield every number that is named, and one from each gap before, between and after them.
+
+    No context holds infinity.
+    """
     ordered = sorted(filter(math.isfinite, points))
     for index, point in enumerate(ordered):
         if not index:
@@ -203,7 +206,7 @@ def _around(points: Iterable[float]) -> Iterator[float]:
 
 
 def _between(low: float, high: float) -> float:
-    """A number between two others, a whole one if possible; the lower one itself if there is none."""
+    """Return a number between two others, a whole one if possible; the lower one itself if there is none."""
     if low + 1 < high and low + 1 > low:
         return float(math.floor(low + 1))
     middle = low + (high - low) / 2
@@ -214,14 +217,14 @@ def _between(low: float, high: float) -> float:
 
 
 def _plain(number: int | float) -> int | float:
-    """A number as JSON writes it."""
+    """Return a number as JSON writes it."""
     number = float(number)
     is_whole = number.is_integer() and abs(number) <= js.MAX_SAFE_INTEGER
     return int(number) if is_whole else number
 
 
 def _spellings(number: float, existing: set[str]) -> Iterator[str]:
-    """Strings that convert to the number: its usual spelling, and one that is none of the taken ones."""
+    """Yield strings that convert to the number: its usual spelling, and one that is none of the taken ones."""
     sign = "-" if number < 0 else ""
     digits = "1e400" if math.isinf(number) else js.number_text(abs(number))
     yield sign + digits

@@ -221,7 +221,7 @@ def made_comparison(variable: str, operator: str, operand: Any) -> Comparison:
 
 
 def comparisons_in(*conditions: Condition | None) -> Iterator[Comparison]:
-    """Every comparison of some conditions, each once, in the order of reading."""
+    """Yield every comparison of some conditions, each once, in the order of reading."""
     seen: dict[Comparison, None] = {}
     for condition in conditions:
         expression = read(condition)
@@ -318,7 +318,7 @@ class _Attempt:
 
 
 def _all_values(demands: list[tuple[Comparison, bool]], allowed: Values) -> tuple[Any, ...] | None:
-    """One value for each class that has to be tried, where that is known; None stands for a missing value."""
+    """Return one value for each class that has to be tried, where that is known; None stands for a missing value."""
     if allowed.closed:
         return (*allowed.values, None) if allowed.may_be_unset else allowed.values
     result: tuple[Any, ...] | None = None
@@ -356,7 +356,7 @@ def _equal_values(operand: Any) -> tuple[Any, ...] | None:
 
 
 def _some_values(demands: list[tuple[Comparison, bool]], allowed: Values) -> Iterator[Any]:
-    """Values that may do; None stands for a missing one."""
+    """Yield values that may do; None stands for a missing one."""
     yield None
     yield from allowed.values
     for demand, _ in demands:

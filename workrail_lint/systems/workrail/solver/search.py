@@ -72,7 +72,7 @@ class Solver:
         fixed: Mapping[str, Any] = _EMPTY,
         kept: Collection[str] = (),
     ) -> Answer:
-        """The smallest change to the context after which every condition comes out as wanted.
+        """Return the smallest change to the context after which every condition comes out as wanted.
 
         `fixed` lies on top of the context whatever is set in it; `kept` are variables that must stay as they are.
         """
@@ -85,7 +85,7 @@ class Solver:
         return self.solve(wishes, fixed=fixed).verdict != IMPOSSIBLE
 
     def core(self, wishes: Sequence[Wish], fixed: Mapping[str, Any] = _EMPTY) -> list[Wish]:
-        """Of wishes that contradict one another, some that do by themselves, none of which can be left out."""
+        """Return some of the wishes that contradict one another by themselves, none of which can be left out."""
         kept = list(wishes)
         for wish in wishes:
             without = [each for each in kept if each is not wish]
@@ -94,7 +94,7 @@ class Solver:
         return kept
 
     def classes(self, wishes: Sequence[Wish]) -> dict[str, list[Any]]:
-        """For each variable of some conditions, one value for each way in which they can tell values apart."""
+        """Return for each variable of some conditions one value for each way in which they can tell values apart."""
         comparisons: dict[str, dict[Comparison, None]] = {}
         for condition, _ in wishes:
             expression = self._expression(condition)
@@ -122,7 +122,7 @@ class Solver:
         kept: Collection[str] = (),
         values: Mapping[str, Values] = _EMPTY,
     ) -> Answer:
-        """The same for conditions that were read before; None is one that can't be judged."""
+        """Return the same for conditions that were read before; None is one that can't be judged."""
         parts: list[_Part] = []
         is_unsure = False
         for expression, truth in wanted:
@@ -144,7 +144,7 @@ class Solver:
         return Answer(UNKNOWN) if is_unsure and answer.verdict == POSSIBLE else answer
 
     def vectors(self, name: str, leaves: tuple[Comparison, ...], *, may_be_unset: bool) -> dict[_Vector, Any]:
-        """A value for each list of answers that these comparisons can give, the plainest there is."""
+        """Return a value for each list of answers that these comparisons can give, the plainest there is."""
         known = self._options.get((may_be_unset, leaves))
         if known is None:
             known = self._options[may_be_unset, leaves] = {}
@@ -186,7 +186,10 @@ class _Variable(NamedTuple):
     allowed: Values
 
     def options(self, solver: Solver, *, exhaustive: bool = False) -> dict[_Vector, Any]:
-        """The classes of its values, its current one first. With `exhaustive`, those that are hard to read as well."""
+        """Return the classes of its values, its current one first.
+
+        With `exhaustive`, those that are hard to read as well.
+        """
         result: dict[_Vector, Any] = {}
         if self.current is not UNSET or self.allowed.may_be_unset:
             result[_vector(self.leaves, self.current)] = self.current
@@ -215,7 +218,7 @@ class _Variable(NamedTuple):
         return [js.text(each.operand) for each in self.leaves if each.operator in TEXTUAL and each.operand is not None]
 
     def _named(self) -> list[str]:
-        """The strings that are told apart from all others."""
+        """Return the strings that are told apart from all others."""
         result: list[str] = []
         for leaf in self.leaves:
             for operand in leaf.operand if leaf.operator == "in" else [leaf.operand]:
@@ -237,7 +240,7 @@ class _Variable(NamedTuple):
         return result
 
     def relaxed(self, solver: Solver, options: Mapping[_Vector, Any], loose: Collection[int]) -> dict[_Vector, Any]:
-        """The options, where comparisons say both for values of which not every class is known.
+        """Return the options, where comparisons say both for values of which not every class is known.
 
         A part of a string is open for numbers and numerals alone: for all other strings every class is there.
         """
@@ -309,7 +312,7 @@ class _Question:
     def _search(
         self, options: dict[str, dict[_Vector, Any]], *, tolerant: bool = False
     ) -> tuple[dict[str, Any] | None, bool]:
-        """Values for all variables, or none; and whether the search was given up."""
+        """Return values for all variables, or none; and whether the search was given up."""
         values: dict[str, Any] = {}
         is_cut = False
         for parts, names in _components(self._parts, self._variables):
@@ -324,7 +327,7 @@ class _Question:
 
 
 def _components(parts: Sequence[_Part], variables: Mapping[str, _Variable]) -> list[tuple[list[_Part], list[str]]]:
-    """Parts that share variables, together; each group can be solved by itself."""
+    """Return parts that share variables, together; each group can be solved by itself."""
     group_of: dict[str, int] = {}
     members: dict[int, list[str]] = {}
     for number, part in enumerate(parts):
@@ -375,7 +378,7 @@ class _Group:
         self.is_cut = False
 
     def _alone(self, variable: _Variable, options: dict[_Vector, Any]) -> list[tuple[_Vector, Any, int]]:
-        """The options that no part rejects which is about this variable alone."""
+        """Return the options that no part rejects which is about this variable alone."""
         alone = [
             part
             for part in self._of[variable.name]
