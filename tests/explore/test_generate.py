@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from planted import compiled
 
 from pytest_workrail import api
 from pytest_workrail.agents.agent import Exchange, Stop
@@ -22,9 +23,10 @@ from pytest_workrail.coverage.goals import (
     LoopGoal,
     OrderGoal,
     StepGoal,
+    goals,
 )
 from pytest_workrail.coverage.points import Point
-from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.explore.generation import (
     RunCost,
@@ -32,9 +34,11 @@ from pytest_workrail.explore.generation import (
     costs,
     description,
     generate,
+    generation_piece,
     run_cost,
     scenario_document,
     scenario_name,
+    scenario_showing,
     smallest_cover,
 )
 from pytest_workrail.explore.guide import Guide
@@ -45,6 +49,7 @@ from pytest_workrail.scenarios.drivers import play
 from workrail_lint import Ok, compile_workflow
 from workrail_lint import check as lint
 from workrail_lint.base.js import json_text
+from workrail_lint.systems.workrail.model.build import program_model
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 SHARED = Path(os.environ.get("WORKRAIL_CORPUS") or FIXTURES.parent.parent / "shared")
@@ -509,3 +514,12 @@ def test_each_dimension_is_left_out_once_wherever_it_is_declared(
     for file in sorted(out.iterdir()):
         file.unlink()
         assert result(capsys, path, "--profile", "reference", "--out", str(out))["uncovered"] == []
+
+
+def test_a_scenario_that_shows_a_goal() -> None:
+    ir = compiled("approval")
+    piece = generation_piece("approval.json", ir, ("reference",))
+    known = [point.name for point in goals(program_model(ir), PROFILES["reference"])]
+    shown = [scenario_showing(piece, name) for name in (known[0], known[-1])]
+    assert None not in shown
+    assert scenario_showing(piece, "step:nowhere:done") is None

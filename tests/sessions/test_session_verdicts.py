@@ -13,12 +13,13 @@ from tables import for_each
 from pytest_workrail.agents.agent import Action, Checkpoint, Exchange, Prefer, Rewind, Submit
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.model.trace import TraceEntry
+from pytest_workrail.engine.model.words import DEFAULT_PREFERENCES
 from pytest_workrail.sessions import stats
 from pytest_workrail.sessions.recorded_session import _action
 from pytest_workrail.sessions.recording import scenario_name
-from pytest_workrail.sessions.replay import _reason, described, shown_differences
-from pytest_workrail.sessions.script import Outcome, outcome_of
-from pytest_workrail.sessions.stats import LoopStats, StepStats, WorkflowStats, times
+from pytest_workrail.sessions.replay import Reproduction, _reason, described, shown_differences
+from pytest_workrail.sessions.script import Outcome, Script, SubmitStep, outcome_of
+from pytest_workrail.sessions.stats import LoopStats, SessionLine, StepStats, VersionStats, WorkflowStats, times
 from pytest_workrail.sessions.story import Advance
 from pytest_workrail.sessions.versions import versions_below
 
@@ -232,3 +233,23 @@ def test_versions_are_those_that_the_project_of_the_first_path_includes(tmp_path
 def test_a_scenario_is_called_after_what_ran(workflow_id: str, session_id: str, number: int, name: str) -> None:
     story = SimpleNamespace(workflow_id=workflow_id, session_id=session_id, number=number)
     assert scenario_name(story) == name  # type: ignore[arg-type]
+
+
+def test_a_version_lists_its_newest_sessions_and_counts_the_others() -> None:
+    lines = [
+        SessionLine(f"s{number:03}", number, ("complete", "blocked")[number % 2], [], [], None, 0)
+        for number in range(203)
+    ]
+    for count, older in ((200, None), (201, {"complete": 1}), (203, {"blocked": 1, "complete": 2})):
+        found = VersionStats("1.0.0", lines[:count]).to_json("hash")
+        assert [each["id"] for each in found["sessions"]] == [f"s{number:03}" for number in range(count)][:-201:-1]
+        assert (found["firstSeen"], found.get("older")) == (0, older)
+
+
+def test_where_a_recording_and_our_engine_part() -> None:
+    submits = [SubmitStep(1, "a", None, (), None, outcome) for outcome in (OK_OTHER, BLOCKED, DONE)]
+    script = Script(None, {}, DEFAULT_PREFERENCES, OK_NEXT, tuple(submits))
+    for at, was in ((1, "step next"), (2, "step other"), (3, "blocked at here (A)"), (4, "complete")):
+        words = Reproduction((OK_NEXT, GATE), at).describe(script)
+        assert words == f"call {at} was recorded as {was}, and is a gate at here here"
+    assert Reproduction((OK_NEXT,)).describe(script) == ""
