@@ -236,9 +236,8 @@ def visited_places(transcript: Transcript) -> frozenset[str]:
     places |= {place_of(attempt.step_id, attempt.loop_path) for attempt in transcript.attempts}
     loops = {step.id: loop.id for loop in transcript.program.loops for step in loop.body}
     for exchange in transcript.exchanges:
-        pending: Any = exchange.response.get("pending")
-        if isinstance(pending, dict):
-            step_id = pending["stepId"]
+        step_id = exchange.step
+        if step_id is not None:
             places.add(f"{loops[step_id]}/{step_id}" if step_id in loops else step_id)
     # Whoever is inside of something has seen what is around it.
     places |= {place.partition("#")[0] for place in places}
@@ -271,7 +270,8 @@ def notices(scenario: Baseline, mutated: dict[str, Any], *, is_known_to_differ: 
     is_unmet = run.ending.kind in ("misplayed", "endless") or bool(unmet(scenario.scenario, run))
     if is_known_to_differ and not is_unmet and not scenario.wants_golden:
         return None
-    if shown_by(run) == scenario.outcome:
+    kind, _ = scenario.outcome
+    if run.ending.kind == kind and shown_by(run) == scenario.outcome:
         return None
     if is_unmet:
         return "expectation"

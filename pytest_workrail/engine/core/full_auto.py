@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -105,18 +106,28 @@ def open_contracts(
 
     A decision about a loop comes too late once the loop is left, and an assessment belongs to its step.
     """
-    summaries = {
-        reason(ref).summary(): ref
-        for ref in packs
-        if ref not in (LOOP_CONTROL, ASSESSMENT)
-        for reason in (MissingRequiredOutput, InvalidRequiredOutput)
-    }
+    summaries = late_summaries(packs)
     by_contract: dict[str, list[GapRecordedData]] = {}
     for gap in gaps:
         ref = summaries.get(gap.summary)
         if ref is not None and gap.severity == "critical" and gap.details is None:
             by_contract.setdefault(ref, []).append(gap)
     return by_contract
+
+
+def late_summaries(packs: Mapping[str, ContractPack]) -> Mapping[str, str]:
+    """Return the contracts that a later artifact may satisfy, by the summaries of the gaps that tell of them."""
+    return _late_summaries(tuple(packs))
+
+
+@lru_cache(maxsize=64)
+def _late_summaries(refs: tuple[str, ...]) -> Mapping[str, str]:
+    return {
+        reason(ref).summary(): ref
+        for ref in refs
+        if ref not in (LOOP_CONTROL, ASSESSMENT)
+        for reason in (MissingRequiredOutput, InvalidRequiredOutput)
+    }
 
 
 class Resolution(Struct, frozen=True):
@@ -176,8 +187,12 @@ class UserQuestion(NamedTuple):
     is_conditional: bool  # asked under a condition, or only for some things
 
 
+@lru_cache(maxsize=256)
 def user_questions(text: str) -> tuple[UserQuestion, ...]:
-    """Return the sentences that tell the agent to ask the user, each once. One that forbids asking is none."""
+    """Return the sentences that tell the agent to ask the user, each once. One that forbids asking is none.
+
+    The last prompts are remembered: a run comes to the same ones again, and so do other runs of the workflow.
+    """
     low = folded(text)
     if len(low) != len(text) or not any(map(low.__contains__, _PEOPLE)) or not any(map(low.__contains__, _WORDS)):
         return ()

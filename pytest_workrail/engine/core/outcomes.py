@@ -185,6 +185,8 @@ def blame(condition: Json, wanted: bool, context: Context) -> tuple[Unmet, ...]:
     """The comparisons because of which a condition did not come out as wanted, in reading order, each once."""
     unmet: list[Unmet] = []
     _collect(condition, wanted, context, unmet, 0)
+    if len(unmet) < 2:
+        return tuple(unmet)
     return tuple({canonical(each): each for each in unmet}.values())
 
 

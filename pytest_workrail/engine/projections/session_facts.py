@@ -7,7 +7,7 @@ on a sibling branch, or in an attempt that was blocked and left behind, is not p
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -313,8 +313,11 @@ class Lineage:
             if event.scope.run_id == self._run.run_id and self._counts(event.scope.node_id, event.data.cap_obs_id)
         ]
 
-    def open_gaps(self) -> list[GapRecordedData]:
-        """The unresolved gaps of the node's past, in order."""
+    def open_gaps(self, summaries: Container[str] | None = None) -> list[GapRecordedData]:
+        """The unresolved gaps of the node's past, in order; only those with one of the `summaries`, if any are named.
+
+        Whether a gap belongs to the past is asked last, as it takes longest.
+        """
         resolved = project_gaps(self._events).resolved
         return [
             event.data
@@ -322,6 +325,7 @@ class Lineage:
             if event.scope.run_id == self._run.run_id
             and event.data.resolution.kind == "unresolved"
             and event.data.gap_id not in resolved
+            and (summaries is None or event.data.summary in summaries)
             and self._counts(event.scope.node_id, event.data.gap_id)
         ]
 

@@ -17,6 +17,7 @@ from pytest_workrail.engine.core.full_auto import (
     USER_UNAVAILABLE,
     Resolution,
     asked_of_user,
+    late_summaries,
     resolutions,
     undisclosed,
 )
@@ -353,8 +354,9 @@ def _resolved(attempted: AdvanceAttempt, profile: Profile) -> tuple[Resolution, 
             if not attempted.submission.artifacts:
                 return ()
             position, contract = attempted.position, attempted.step.contract
-            gaps = Lineage(position.events, position.run, position.node.node_id).open_gaps()
             packs = position.program.index.packs
+            lineage = Lineage(position.events, position.run, position.node.node_id)
+            gaps = lineage.open_gaps(late_summaries(packs))
             return resolutions(gaps, packs, attempted.submission.artifacts, None if contract is None else contract.ref)
 
 
@@ -513,9 +515,8 @@ def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
     if not isinstance(reason, CapabilityUnknown | CapabilityUnavailable):
         return False
     position = attempted.position
-    summary = reason.as_gap().summary
-    open_gaps = Lineage(position.events, position.run, position.node.node_id).open_gaps()
-    return any(gap.summary == summary for gap in open_gaps)
+    lineage = Lineage(position.events, position.run, position.node.node_id)
+    return bool(lineage.open_gaps((reason.as_gap().summary,)))
 
 
 def _dependency_reasons(attempted: AdvanceAttempt, profile: Profile) -> Sequence[Reason]:

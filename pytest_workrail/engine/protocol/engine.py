@@ -25,6 +25,7 @@ from pytest_workrail.engine.model.events import (
 from pytest_workrail.engine.model.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.model.reasons import UserOnlyDependency
 from pytest_workrail.engine.model.words import Preferences
+from pytest_workrail.engine.projections.incremental import of_node
 from pytest_workrail.engine.projections.session_facts import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
 from pytest_workrail.engine.protocol.advance import AdvanceHandler
@@ -317,10 +318,7 @@ class Engine:
 
         def plan(builder: EventBuilder, session: Session) -> AppendPlan:
             # Numbered by what was said at this node before, so that the name stays the same for the same change.
-            number = sum(
-                isinstance(event, PreferencesChanged) and event.scope.node_id == place.node_id
-                for event in session.truth.events
-            )
+            number = len(of_node(session.truth.events, PreferencesChanged, place.node_id))
             change = preferences_data(preferences, "user", f"prefs_user_{number}")
             return preferences_plan(builder, place.node_id, change)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pytest_workrail.engine.core.full_auto import open_contracts
+from pytest_workrail.engine.core.full_auto import late_summaries, open_contracts
 from pytest_workrail.engine.core.modes import beyond_recommendation, waits_for_confirmation
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import PendingStep, PromptStyle, Situation
@@ -100,8 +100,9 @@ def _open_contracts(position: NodePosition, preferences: Preferences, profile: P
     """Return the contracts that earlier steps did without and that a later output still satisfies."""
     match profile.late_outputs:
         case "resolve_gaps" if preferences.never_stops:
-            gaps = session_facts.Lineage(position.events, position.run, position.node.node_id).open_gaps()
-            return tuple(open_contracts(gaps, position.program.index.packs))
+            lineage = session_facts.Lineage(position.events, position.run, position.node.node_id)
+            packs = position.program.index.packs
+            return tuple(open_contracts(lineage.open_gaps(late_summaries(packs)), packs))
         case _:
             return ()
 
