@@ -36,7 +36,7 @@ from typing import IO, Any, Self
 import pytest
 
 PROGRAMS = ("workrail-lint", "workrail-test", "pytest", "python")
-SECONDS = 120
+SECONDS = 600
 _SET_CHILD_SUBREAPER = 36  # of Linux: processes whose parent ended become children of this one
 # Of a folder with two pipes; a shell takes the input from what it starts in the background unless told otherwise.
 _RELAY = 'exec 3<&0 4>"$0/0" 5<"$0/1"; rm -r "$0"; cat <&3 >&4 2>/dev/null 5<&- & exec cat <&5 3<&- 4>&-'

@@ -1,13 +1,15 @@
-"""A plugin of pytest that measures the processor time of each test: `-p tools.test_cost --cost FILE`.
+"""A plugin of pytest that measures what each test costs: `-p tools.test_cost --cost FILE`.
 
-Time of a test is that of its process and of all processes it started, those included that still run (on Linux). FILE
-gets one line per test, dearest first; with workers each writes FILE.WORKER.
+FILE gets one line per test, dearest first: its processor time, how long it took, and its name; with workers each writes
+FILE.WORKER. Processor time is that of the process and of all processes it started, those included that still run (on
+Linux). A test that took much longer than that on a quiet machine waits for something.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,18 +32,19 @@ def pytest_configure(config: pytest.Config) -> None:
 class _Cost:
     def __init__(self, target: Path) -> None:
         self._target = target
-        self._seconds: dict[str, float] = {}
+        self._costs: dict[str, tuple[float, float]] = {}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        before = _processor_seconds()
+        before, started = _processor_seconds(), time.monotonic()
         result = yield
-        self._seconds[item.nodeid] = _processor_seconds() - before
+        self._costs[item.nodeid] = _processor_seconds() - before, time.monotonic() - started
         return result
 
     def pytest_sessionfinish(self) -> None:
-        ranked = sorted(self._seconds.items(), key=lambda each: -each[1])
-        self._target.write_text("".join(f"{seconds:8.3f} {test}\n" for test, seconds in ranked), encoding="utf-8")
+        ranked = sorted(self._costs.items(), key=lambda each: each[1], reverse=True)
+        lines = (f"{seconds:8.3f} {elapsed:8.3f} {test}\n" for test, (seconds, elapsed) in ranked)
+        self._target.write_text("".join(lines), encoding="utf-8")
 
 
 def _processor_seconds() -> float:

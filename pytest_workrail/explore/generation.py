@@ -91,8 +91,7 @@ def run_cost(name: str, transcript: Transcript) -> RunCost:
     for exchange in transcript.exchanges:
         sent, got = _size(exchange.request), _size(exchange.response)
         read, written = read + got, written + sent
-        step_shown = exchange.response.get("pending")
-        following = str(step_shown["stepId"]) if isinstance(step_shown, dict) else pending
+        following = exchange.step or pending
         # What is written belongs to the step it answers, what is read to the step it shows.
         for step, size in ((pending, sent), (following, got)):
             if step:

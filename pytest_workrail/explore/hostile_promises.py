@@ -276,7 +276,7 @@ class Promises:
         self._nodes[position.node.node_id] = _KnownNode(progress or Progress(), context)
         self._check_order(world, position, progress)
         self._check_context(position, context)
-        self._going_on(world, exchange.response)
+        self._going_on(world, exchange)
         self._stored_budgets(world.log())
         self._given |= _tokens(exchange.response)
 
@@ -298,10 +298,10 @@ class Promises:
             self._nothing_written(record, exchange)
             self._replayed(record, exchange)
             if not exchange.is_error:
-                self._budgets(world, exchange.response)
-                self._going_on(world, exchange.response)
-                self._recoverable(exchange.response)
-                self._blocked_look(world, record, exchange.response)
+                self._budgets(world, exchange)
+                self._going_on(world, exchange)
+                self._recoverable(exchange)
+                self._blocked_look(world, record, exchange)
         self._retries(world, record)
         self._stored_budgets(record.added)
         for event in record.added:
@@ -369,16 +369,15 @@ class Promises:
         self.expect("replay", answer == first, "the same advance gets another answer than the first time")
         self.expect("replay", not record.added, "an advance that is on record was carried out again")
 
-    def _budgets(self, world: World, response: Mapping[str, Any]) -> None:
-        report = response.get("blockers")
-        blockers = report["blockers"] if isinstance(report, dict) else []
+    def _budgets(self, world: World, exchange: Exchange) -> None:
+        blockers = exchange.blockers
         self.expect("budget", len(blockers) <= MAX_BLOCKERS, f"an answer has {len(blockers)} blockers")
         for blocker in blockers:
             small = js.u8_length(blocker["message"]) <= MAX_BLOCKER_MESSAGE_BYTES
             self.expect("budget", small, "the message of a blocker is too long")
             fix = blocker.get("suggestedFix", "")
             self.expect("budget", js.u8_length(fix) <= MAX_BLOCKER_SUGGESTED_FIX_BYTES, "a suggested fix is too long")
-        prompt = (response.get("pending") or {}).get("prompt", "")
+        prompt = (exchange.pending or {}).get("prompt", "")
         _, heading, recovery = prompt.partition(_RECOVERY)
         if heading:
             limit = _RECOVERY_BYTES[world.profile.recap]
@@ -395,37 +394,33 @@ class Promises:
             elif isinstance(event, DecisionTraceAppended):
                 self.expect("budget", len(event.data.entries) <= _TRACE_ENTRIES, "a trace has too many entries")
 
-    def _going_on(self, world: World, response: Mapping[str, Any]) -> None:
-        pending = response.get("pending")
-        if pending is None:
+    def _going_on(self, world: World, exchange: Exchange) -> None:
+        if exchange.step is None:
             return
-        call = response.get("nextCall")
+        call: Any = exchange.response.get("nextCall")
         if call is None:
-            is_final = "blockers" in response and not response.get("retryable", False)
+            is_final = bool(exchange.blockers) and not exchange.response.get("retryable", False)
             self.expect("goes-on", is_final, "an answer with a pending step prints no next call")
             return
         position = world.position(call["params"].get("continueToken"))
         self.expect("goes-on", position is not None, "the token of the printed next call is not known")
         assert position is not None
         step = None if position.instance is None else position.instance.step_id
-        self.expect("goes-on", step == pending["stepId"], "the printed next call is about another step")
-        if "blockers" in response:
+        self.expect("goes-on", step == exchange.step, "the printed next call is about another step")
+        if exchange.blockers:
             is_block = position.node.kind == "blocked_attempt"
             self.expect("goes-on", is_block, "the printed next call after a block does not start from the block")
 
-    def _blocked_look(self, world: World, record: CallRecord, response: Mapping[str, Any]) -> None:
+    def _blocked_look(self, world: World, record: CallRecord, exchange: Exchange) -> None:
         """Someone who looks at a node that is blocked for good has to learn so."""
         at = record.position
         if at is None or record.request.get("intent") != "rehydrate" or at.node.kind != "blocked_attempt":
             return
         if world.is_final_block(at):
-            self.expect("goes-on", "blockers" in response, "rehydrating a final block does not show the block")
+            self.expect("goes-on", bool(exchange.blockers), "rehydrating a final block does not show the block")
 
-    def _recoverable(self, response: Mapping[str, Any]) -> None:
-        report = response.get("blockers")
-        if not isinstance(report, dict):
-            return
-        codes = {blocker["code"] for blocker in report["blockers"]}
+    def _recoverable(self, exchange: Exchange) -> None:
+        codes, response = set(exchange.codes), exchange.response
         if codes and codes <= _SUBMITTED:
             retryable = response.get("retryable") is True and isinstance(response.get("retryContinueToken"), str)
             self.expect("recoverable", retryable, f"a block by {', '.join(sorted(codes))} can't be retried")
@@ -540,7 +535,7 @@ class Promises:
         position = world.position(token)
         if position is None:
             return
-        pending: Any = record.exchange.response.get("pending") or {}
+        pending = record.exchange.pending or {}
         seen = {
             "step": pending.get("stepId"),
             "title": pending.get("title"),

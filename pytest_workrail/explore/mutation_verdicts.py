@@ -236,9 +236,8 @@ def visited_places(transcript: Transcript) -> frozenset[str]:
     places |= {place_of(attempt.step_id, attempt.loop_path) for attempt in transcript.attempts}
     loops = {step.id: loop.id for loop in transcript.program.loops for step in loop.body}
     for exchange in transcript.exchanges:
-        pending: Any = exchange.response.get("pending")
-        if isinstance(pending, dict):
-            step_id = pending["stepId"]
+        step_id = exchange.step
+        if step_id is not None:
             places.add(f"{loops[step_id]}/{step_id}" if step_id in loops else step_id)
     # Whoever is inside of something has seen what is around it.
     places |= {place.partition("#")[0] for place in places}

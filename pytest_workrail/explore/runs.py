@@ -116,10 +116,7 @@ def agrees(one: Run, other: Run) -> bool:
 
 
 def _word(exchange: Exchange) -> str:
-    response: Any = exchange.response
-    report = response.get("blockers")
-    codes = [each["code"] for each in report["blockers"]] if isinstance(report, dict) else []
-    return json_text([exchange.answer, *codes])
+    return json_text([exchange.answer, *exchange.codes])
 
 
 def shared(ir: dict[str, Any], plan: Plan, profile: ProfileName) -> Plan:
@@ -156,8 +153,7 @@ def without_questions(guide: Guide, plan: Plan, profile: ProfileName) -> Plan | 
 def _answered(guide: Guide, run: Run, context: dict[str, Json]) -> dict[str, Json] | None:
     """Return a context in which the conditions do not hold that a run is asked about; None where that can't be."""
     for exchange in run.transcript.exchanges:
-        report: Any = exchange.response.get("blockers")
-        for blocker in report["blockers"] if isinstance(report, dict) else ():
+        for blocker in exchange.blockers:
             details = blocker.get("details", {})
             if blocker["code"] == MISSING_KEY and "suggested" in details:
                 step = guide.index.definitions[details["stepId"]]
@@ -195,15 +191,11 @@ def _turn_document(played: PlayedTurn) -> dict[str, Json]:
 def _expected(exchange: Exchange | None) -> dict[str, Json] | None:
     if exchange is None:
         return None
-    response: Any = exchange.response
     if exchange.is_error:
-        return {"answer": "error", "code": response["code"]}
+        return {"answer": "error", "code": exchange.response["code"]}
     if exchange.answer == "gated":
         return {"answer": "gated"}
-    report = response.get("blockers")
-    if isinstance(report, dict):
-        return {"answer": "blocked", "blockers": [blocker["code"] for blocker in report["blockers"]]}
-    return None
+    return {"answer": "blocked", "blockers": [*exchange.codes]} if exchange.codes else None
 
 
 def expectations(run: Run) -> dict[str, Json]:

@@ -174,7 +174,7 @@ def test_zsh_completes_both_programs(scripts: dict[str, Path], tmp_path: Path) -
     program = shell("zsh")
     (tmp_path / "flows").mkdir()
     environment = {**os.environ, "TERM": "dumb", "HOME": str(tmp_path), "ZDOTDIR": str(tmp_path)}
-    zsh = pexpect.spawn(program, ["-f", "-i"], encoding="utf-8", cwd=str(tmp_path), env=environment, timeout=60)
+    zsh = pexpect.spawn(program, ["-f", "-i"], encoding="utf-8", cwd=str(tmp_path), env=environment, timeout=600)
     zsh.setwinsize(24, 200)
     # The words are in two parts, so that the echo of the line is not taken for its output.
     zsh.sendline(f"autoload -Uz compinit; compinit -D -u; source {scripts['zsh']}; echo rea''dy")

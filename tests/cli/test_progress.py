@@ -59,7 +59,7 @@ def watched(folder: Path, program: str, line: str, *, delay: float = 0.0, **vari
     environment |= {"TERM": "xterm", "XDG_CACHE_HOME": str(folder / "cache"), **variables}
     arguments = ["-c", COMMAND, str(delay), program, *line.split()]
     child = pexpect.spawn(
-        sys.executable, arguments, cwd=str(folder), env=environment, timeout=120, encoding="utf-8", dimensions=(24, 60)
+        sys.executable, arguments, cwd=str(folder), env=environment, timeout=600, encoding="utf-8", dimensions=(24, 60)
     )
     shown = child.read()
     child.close()
@@ -94,7 +94,7 @@ def test_nothing_before_two_seconds(project: Path) -> None:
 def test_nothing_into_a_pipe(project: Path) -> None:
     command = [sys.executable, "-c", COMMAND, "0", LINT, "check", "--no-cache", "workflows"]
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
-    ran = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    ran = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=True, timeout=600)
     assert ran.stderr == "workrail-lint: 20 files checked, nothing found\n"
 
 
@@ -103,7 +103,7 @@ def test_a_check_of_few_files_does_not_load_it(project: Path) -> None:
         "import sys; from workrail_lint.cli import main; sys.stderr.isatty = lambda: True; "
         "main(['check', '--no-cache', 'workflows/w0.json']); sys.exit('workrail_lint.base.progress' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], cwd=project, check=False, timeout=120).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=project, check=False, timeout=600).returncode == 0
 
 
 @pytest.fixture

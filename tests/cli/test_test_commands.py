@@ -75,7 +75,7 @@ def test_every_command_is_completed(shell: str, capsys: pytest.CaptureFixture[st
 def test_without_pytest_a_command_works_or_says_what_to_install() -> None:
     workflow = ROOT / "fixtures" / "workflows" / "release-notes.json"
     command = [sys.executable, "-c", WITHOUT, str(workflow)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert ran.returncode == 0, ran.stderr
     lines = ran.stderr.splitlines()
     needing = "workrail-test: this command needs pytest; install workrail-lint[pytest]"

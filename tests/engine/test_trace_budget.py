@@ -58,3 +58,12 @@ def test_entries_as_json() -> None:
         "summary": "Next.",
         "refs": [{"kind": "step_id", "stepId": "s"}],
     }
+
+
+def test_a_tracer_keeps_no_more_than_can_count() -> None:
+    tracer = Tracer()
+    for number in range(60):
+        assert tracer.is_full is (number >= 25)
+        tracer.record("selected_next_step", str(number))
+    assert len(tracer._entries) == 25
+    assert [entry.summary for entry in tracer.entries()] == [str(number) for number in range(25)]

@@ -48,7 +48,7 @@ class Terminal:
             cwd=str(folder),
             env={**outside, "TERM": "xterm", **variables},
             encoding="utf-8",
-            timeout=120,
+            timeout=600,
             dimensions=(40, 120),
         )
 

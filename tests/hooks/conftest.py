@@ -104,7 +104,7 @@ def reason_to_skip() -> str | None:
     except ImportError:
         return "pre-commit is not installed"
     probe = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps"]
-    done = subprocess.run([*probe, "hatchling"], capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run([*probe, "hatchling"], capture_output=True, text=True, check=False, timeout=600)
     if done.returncode != 0:
         return f"pip can't install packages here: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
     return None

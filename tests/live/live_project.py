@@ -63,7 +63,7 @@ class Studio:
             sent |= {"Content-Type": "application/json", "Content-Length": str(len(content))}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         sent.pop(without, None)
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=300)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in sent.items():

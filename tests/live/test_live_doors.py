@@ -32,16 +32,20 @@ def test_the_shell_has_nothing_of_the_project(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "[::1]", ""])
-def test_another_host_is_refused(studio: Studio, host: str) -> None:
+def test_another_host_is_refused(studio: Studio, host: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert studio.request("GET", "/", Host=host)[0] == 421
     assert studio.request("GET", "/data", Host=host)[0] == 421
     assert studio.request("POST", "/whatif", {}, Host=host)[0] == 421
+    said = capsys.readouterr().err
+    for request in ("GET /", "GET /data", "POST /whatif"):
+        assert f"refused {request}: the request names another host" in said
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", ""])
-def test_another_origin_is_refused(studio: Studio, origin: str) -> None:
+def test_another_origin_is_refused(studio: Studio, origin: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert studio.request("POST", "/whatif", {"run": "large", "moment": 0}, Origin=origin)[0] == 403
     assert studio.request("POST", "/whatif", {"run": "large", "moment": 0}, without="Origin")[0] == 403
+    assert capsys.readouterr().err.count("refused POST /whatif: the request comes from another page") == 2
 
 
 def test_bodies_are_small_json_objects(studio: Studio) -> None:
@@ -64,8 +68,9 @@ def test_other_addresses_do_not_exist(studio: Studio, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["../outside.json", "/etc/passwd", "workflows/../../x.json", "tests/large.scenario.json"]
 )
-def test_only_files_of_the_page_are_fixed(studio: Studio, path: str) -> None:
+def test_only_files_of_the_page_are_fixed(studio: Studio, path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert studio.post("fix", path=path, hash="x", code="CD001", pointer="", apply=True)[0] == 404
+    assert "refused POST /fix: the page shows no such file" in capsys.readouterr().err
 
 
 def test_nothing_is_written_through_a_link(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> None:

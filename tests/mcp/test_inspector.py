@@ -24,7 +24,7 @@ def inspected(arguments: list[str], method: str, *options: str) -> dict[str, Any
     """What the Inspector prints about one request."""
     assert INSPECTOR is not None
     command = [INSPECTOR, "--cli", *COMMAND, *arguments, "--method", method, *options]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

@@ -37,7 +37,7 @@ def build(folder: Path, source: Path = ROOT, *, umask: int = -1, **environment: 
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -157,7 +157,7 @@ def alone(unpacked: Path, program: str, *arguments: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -243,7 +243,7 @@ def ran(folder: Path, *command: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

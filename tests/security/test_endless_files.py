@@ -34,7 +34,7 @@ pytestmark = [
     ),
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here"),
 ]
-PATIENCE = 60  # seconds until a command is said to hang; none of them is judged by it
+PATIENCE = 300  # seconds until a command is said to hang; none of them is judged by it
 ENDLESS = ("pipe.json", "/dev/zero", "/dev/tty", "full")
 DEPTH = 500
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -175,7 +175,7 @@ def test_a_search_over_processes_ends_without_their_tracebacks(tmp_path: Path) -
         while len(children_of(child.pid)) < 2:  # both are there, whatever they are doing
             assert child.poll() is None
         os.killpg(child.pid, signal.SIGINT)
-        printed, said = child.communicate(timeout=60)
+        printed, said = child.communicate(timeout=600)
     assert child.returncode == 130
     assert "interrupted" in said
     assert "Traceback" not in said
@@ -199,7 +199,7 @@ def test_check_over_processes_ends_without_their_tracebacks(tmp_path: Path) -> N
         while not children_of(child.pid):
             assert child.poll() is None
         os.killpg(child.pid, signal.SIGINT)
-        printed, said = child.communicate(timeout=60)
+        printed, said = child.communicate(timeout=600)
     assert (child.returncode, printed) == (130, "")
     assert "interrupted" in said
     assert "Traceback" not in said
@@ -216,7 +216,7 @@ def test_the_language_server_ends_while_it_waits(tmp_path: Path) -> None:
     ) as server:
         answer(server, "initialize", {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": {}})
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=60) == 130
+        assert server.wait(timeout=600) == 130
         assert server.stderr is not None
         assert b"interrupted" in server.stderr.read()
 
@@ -240,7 +240,7 @@ def test_the_mcp_server_ends_while_it_waits(tmp_path: Path) -> None:
         server.stdin.flush()
         assert b"result" in server.stdout.readline()
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=60) == 130
+        assert server.wait(timeout=600) == 130
         assert b"interrupted" in server.stderr.read()
 
 

@@ -26,9 +26,9 @@ pytestmark = pytest.mark.promise(
     "An untrusted folder in an editor", "pipes and devices, positions and lengths that are none, one-line files"
 )
 
-REQUESTS = ("hover", "completion", "definition", "references", "prepareRename")
+REQUESTS = ("hover", "completion", "definition", "references", "documentHighlight", "prepareRename")
 RANGE_REQUESTS = ("inlayHint", "codeAction")
-DOCUMENT_REQUESTS = ("documentSymbol", "foldingRange", "semanticTokens/full", "codeLens", "formatting")
+DOCUMENT_REQUESTS = ("documentSymbol", "foldingRange", "semanticTokens/full", "codeLens", "documentLink", "formatting")
 POSITIONS: dict[str, Any] = {
     "before the first line": {"line": -1, "character": 0},
     "before the first column": {"line": 0, "character": -5},

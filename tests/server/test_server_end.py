@@ -52,7 +52,7 @@ def ended(folder: Path, start: list[str], messages: list[dict[str, Any]], *, clo
     process.stdin.flush()
     if closes:
         process.stdin.close()
-    code = process.wait(120)
+    code = process.wait(600)
     process.stdin.close()
     with process.stderr as stream:
         return code, stream.read().decode()

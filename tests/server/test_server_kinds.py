@@ -410,6 +410,38 @@ def test_what_can_not_be_renamed_says_why(editor: Editor) -> None:
             editor.rename(WORKFLOW, needle, inside, new)
 
 
+def test_links_to_files(editor: Editor) -> None:
+    (editor.folder / "docs").mkdir(exist_ok=True)
+    (editor.folder / "docs/style.md").write_text("# Style\n", encoding="utf-8")
+
+    def links(path: str) -> dict[str, str]:
+        shown = editor.ask(lsp.TEXT_DOCUMENT_DOCUMENT_LINK, lsp.DocumentLinkParams(editor.identity(path)))
+        lines = editor.texts[path].split("\n")
+        return {
+            lines[each.range.start.line][each.range.start.character : each.range.end.character]: each.target.rpartition(
+                "/"
+            )[2]
+            for each in shown
+        }
+
+    routine = {"wr.templates.routine.smoke-check": "routine-smoke-check.json"}
+    assert links(WORKFLOW) == {**routine, "docs/style.md": "style.md"}
+    (editor.folder / "docs/style.md").unlink()
+    assert links(WORKFLOW) == routine
+    assert "review.json" in links(SCENARIO).values()
+
+
+def test_a_name_is_highlighted_where_the_document_has_it(editor: Editor) -> None:
+    def highlighted(needle: str, inside: int) -> list[tuple[int, lsp.DocumentHighlightKind]]:
+        at = lsp.DocumentHighlightParams(editor.identity(WORKFLOW), editor.at(WORKFLOW, needle, inside))
+        shown = editor.ask(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, at)
+        return [(each.range.end.character - each.range.start.character, each.kind) for each in shown]
+
+    write, read = lsp.DocumentHighlightKind.Write, lsp.DocumentHighlightKind.Read
+    assert highlighted("{{size}}", 3) == [(4, write), (4, read), (4, read)]
+    assert highlighted('"description"', 3) == []
+
+
 def test_files_that_check_leaves_alone_are_left_alone(editor: Editor) -> None:
     editor.open("package.json", '{"name": "x", "version": "1.0.0", "scripts": {}}')
     assert editor.diagnostics("package.json") == []
@@ -420,6 +452,14 @@ def test_every_feature_is_announced(editor: Editor) -> None:
     can = editor.capabilities
     for name in (
         *("completion", "hover", "definition", "references", "rename", "inlay_hint", "document_symbol", "code_action"),
-        *("folding_range", "semantic_tokens", "code_lens", "document_formatting", "execute_command"),
+        *(
+            "document_link",
+            "document_highlight",
+            "folding_range",
+            "semantic_tokens",
+            "code_lens",
+            "document_formatting",
+            "execute_command",
+        ),
     ):
         assert getattr(can, f"{name}_provider"), name

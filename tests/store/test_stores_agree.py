@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from msgspec import structs
 from sample_sessions import Story
 
-from pytest_workrail.engine.model.ids import NodeId
+from pytest_workrail.engine.model.ids import NodeId, WorkflowHash
 from pytest_workrail.engine.store.filesystem import Holder, on_files
 from pytest_workrail.engine.store.memory import FixedClock, SeededEntropy, TreeFiles, in_memory
 from pytest_workrail.engine.store.plan import AppendPermit, AppendPlan, SnapshotPin
@@ -144,3 +144,18 @@ class Twins(RuleBasedStateMachine):
 
 Twins.TestCase.settings = settings(max_examples=30, stateful_step_count=12, deadline=None)
 TestTwins = Twins.TestCase
+
+
+def test_workflows_are_kept_in_the_same_way() -> None:
+    first, other, unknown = {"id": "first"}, {"id": "other"}, WorkflowHash("sha256:" + "0" * 64)
+    for home in (
+        in_memory(FixedClock(), SeededEntropy("twin")),
+        on_files(TreeFiles(), FixedClock(), SeededEntropy("twin"), Holder(1, "main", "one")),
+    ):
+        workflows = home.stores.workflows
+        pinned = workflows.put(first).value
+        assert [workflows.get(each).value for each in (pinned, unknown)] == [first, None]
+        assert workflows.get_ir(pinned).value is None
+        assert workflows.put_ir(pinned, other).is_ok
+        assert [workflows.get_ir(each).value for each in (pinned, unknown)] == [other, None]
+        assert workflows.get(pinned).value == first

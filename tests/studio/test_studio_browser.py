@@ -274,6 +274,26 @@ def test_hostile_text_is_text(opened: Any, built: Any) -> None:
     assert "U+202E" in opened.inner_text("#step-title")
 
 
+def test_the_source_of_a_step_is_that_of_its_file(opened: Any) -> None:
+    """The data has the steps of a loop and long prompts only once; the page puts them back."""
+    for number, wanted in enumerate(branching()["steps"]):
+        go(opened, f"demo.branching/{wanted['id']}?text=source")
+        opened.wait_for_selector("pre.source")
+        lines = "[...document.querySelectorAll('pre.source .line')].map(line => line.lastChild.data).join('')"
+        assert json.loads(opened.evaluate(lines)) == wanted, number
+
+
+def test_paper_is_light(browser: Any, built: Any) -> None:
+    context = browser.new_context(viewport={"width": 800, "height": 900}, color_scheme="dark")
+    view = context.new_page()
+    view.goto(built[0].as_uri())
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert view.evaluate(ground) == "rgb(19, 22, 25)"
+    view.emulate_media(media="print")
+    assert view.evaluate(ground) == "rgb(246, 246, 243)"
+    context.close()
+
+
 def test_every_step_is_reached_by_the_tab_key(opened: Any, built: Any) -> None:
     go(opened, "demo.branching")
     workflow = next(item for item in built[1]["workflows"] if item["id"] == "demo.branching")

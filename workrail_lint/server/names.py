@@ -367,15 +367,25 @@ class Target(NamedTuple):
 
 def file_at(document: OpenDocument, offset: int) -> Target | None:
     """Return the file that the value under a cursor names."""
-    folder = os.path.dirname(document.path)
     if document.kind == CONFIGURATION:
         place = configuration.suppressed_place(document.path, document.text, offset)
         return None if place is None else _place_by_ids(os.path.normpath(place[0]), place[1])
     at = document.place(offset)
     value = document.string_at(at.tokens)
-    last = at.tokens[-1] if at.tokens else ""
-    if at.is_name or value is None:
-        return None
+    return None if at.is_name or value is None else _named_file(document, at.tokens, value)
+
+
+def links(document: OpenDocument) -> Iterator[tuple[int, int, Target]]:
+    """Yield the places of a document that name a file, and the file."""
+    for tokens, value in _strings(document.value, ()):
+        target = _named_file(document, tokens, value)
+        place = None if target is None else next(_whole(document, tokens, False), None)
+        if target is not None and place is not None:
+            yield place.start, place.end, target
+
+
+def _named_file(document: OpenDocument, tokens: tuple[str, ...], value: str) -> Target | None:
+    folder, last = os.path.dirname(document.path), tokens[-1] if tokens else ""
     if document.kind == "scenario" and last in ("workflow", "catalog"):
         return Target(os.path.normpath(os.path.join(folder, value)))
     if document.is_workflow and last in ("templateId", "workflowId"):
@@ -384,7 +394,7 @@ def file_at(document: OpenDocument, offset: int) -> Target | None:
         for known in document.project.workflows():
             if known.id == ident:
                 return Target(known.path, ("id",))
-    if document.is_workflow and last == "source" and at.tokens[0] == "references":
+    if document.is_workflow and last == "source" and tokens[0] == "references":
         return Target(os.path.normpath(os.path.join(document.project.settings.workspace or folder, value)))
     return None
 

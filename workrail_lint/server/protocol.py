@@ -386,6 +386,26 @@ def _add_navigation(server: Server) -> None:
         wanted = params.context.include_declaration
         return [location for location, is_definition in mentioned(params) if wanted or not is_definition]
 
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    def highlighted(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+        document, places, offset = _at(server, params)
+        name = names.name_at(document, document.place(offset), offset)
+        kinds = {True: lsp.DocumentHighlightKind.Write, False: lsp.DocumentHighlightKind.Read}
+        return [
+            lsp.DocumentHighlight(places.range(at.start, at.end), kinds[at.is_definition])
+            for at in (() if name is None else names.mentions(document, name))
+        ]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
+    def linked(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+        document = server.put(params.text_document.uri)
+        places = server.positions(document)
+        return [
+            lsp.DocumentLink(places.range(start, end), target=uri_of(target.path))
+            for start, end, target in names.links(document)
+            if server.read(target.path) is not None
+        ]
+
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def renamable(params: lsp.PrepareRenameParams) -> lsp.Range | None:
         document, places, offset = _at(server, params)

@@ -39,7 +39,13 @@ _GROUP: dict[str, Any] = {"id?": re.compile("[0-9A-Za-z-]*"), "goldens?": [str]}
 _EDIT: Shape = {**_GROUP, "groups?": list}
 _DIFFERENCE: Shape = {"change?": str, "step?": str, "field?": str, "pointer?": str}
 _PENDING: Shape = {"golden?": str, "test?": str, "state?": str, "differences?": [_DIFFERENCE]}
-PENDING: Shape = {"groups": [_GROUP], "pending?": [_PENDING], "edits?": [_EDIT], "unexplained?": list}
+PENDING: Shape = {
+    "groups": [_GROUP],
+    "pending?": [_PENDING],
+    "edits?": [_EDIT],
+    "unexplained?": list,
+    "base?": str,
+}
 LOCKS: Shape = {
     "totalLocks": int,
     "coveredLocks?": int,
@@ -173,7 +179,7 @@ class Inputs(NamedTuple):
             }
             for item in self.goldens.get("pending") or ()
         ]
-        by_edit: Data = {name: self.goldens[name] for name in ("edits", "unexplained") if name in self.goldens}
+        by_edit: Data = {name: self.goldens[name] for name in ("edits", "unexplained", "base") if name in self.goldens}
         return {"groups": self.goldens.get("groups", []), "pending": pending, **by_edit}
 
     @property

@@ -174,7 +174,7 @@ class _Steps:
             if within is not None:
                 text = text.replace(self._text(within), f"{STEP_HERE}{inner.id}{STEP_HERE}", 1)
         known = _known_texts(parts)
-        text = _STRING.sub(lambda literal: known.get(literal[0], literal[0]), text)
+        text = _STRING.sub(lambda literal: _named(literal[0], known), text)
         return {"line": span.start.line, "indent": span.start.column - 1, "text": text}
 
     def _span(self, step: ProgramStep) -> Span | None:
@@ -189,14 +189,24 @@ class _Steps:
 
 
 def _known_texts(parts: list[PromptPiece]) -> dict[str, str]:
-    """Return, by their JSON, the texts of a step that are in its prompt, and what stands for each."""
+    """Return the texts in a prompt that are long enough to be said once, and what stands for each."""
     known = {}
     for number, (_, _, part) in enumerate(parts):
-        known[json.dumps(part, ensure_ascii=False)] = f'"{PROMPT_HERE}{number}{PROMPT_HERE}"'
-        for line, text in enumerate(part.split("\n")):
-            literal = json.dumps(_LIST_MARK.sub("", text), ensure_ascii=False)
-            known.setdefault(literal, f'"{PROMPT_HERE}{number}/{line}{PROMPT_HERE}"')
-    return {literal: name for literal, name in known.items() if len(literal) > _SHORT}
+        if len(part) > _SHORT:
+            known[part] = f"{PROMPT_HERE}{number}{PROMPT_HERE}"
+            for line, text in enumerate(part.split("\n")):
+                if len(text) > _SHORT:
+                    known.setdefault(_LIST_MARK.sub("", text), f"{PROMPT_HERE}{number}/{line}{PROMPT_HERE}")
+    return known
+
+
+def _named(literal: str, known: Mapping[str, str]) -> str:
+    """Return a string of JSON with what stands for its text, if the page can write it as it is."""
+    if len(literal) <= _SHORT:
+        return literal
+    value = json.loads(literal)
+    is_plain = value in known and json.dumps(value, ensure_ascii=False) == literal
+    return f'"{known[value]}"' if is_plain else literal
 
 
 def _when(fragment: PromptFragment) -> str | None:

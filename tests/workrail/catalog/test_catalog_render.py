@@ -12,17 +12,17 @@ from workrail_lint.systems.workrail.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.loading import load_catalog, with_routines
 from workrail_lint.systems.workrail.catalog.render import (
     KINDS,
+    builtins,
     document_text,
     export_text,
     list_json,
     list_text,
-    rows,
     show_json,
     show_text,
 )
 
 CORE = load_core()
-IDS = [row.id for row in rows(CORE)]
+IDS = [row.id for row in builtins(CORE)]
 
 
 def shown(catalog: Catalog, builtin_id: str) -> str:
@@ -34,19 +34,19 @@ def shown(catalog: Catalog, builtin_id: str) -> str:
 def test_the_listing_names_every_builtin_once() -> None:
     tables = (CORE.features, CORE.refs, CORE.templates, CORE.contracts, CORE.capabilities)
     assert [name for table in tables for name in table] == IDS
-    assert list(dict.fromkeys(row.kind for row in rows(CORE))) == list(KINDS)
+    assert list(dict.fromkeys(row.kind for row in builtins(CORE))) == list(KINDS)
 
 
 def test_the_listing_as_text_is_a_table() -> None:
     title, heading, *lines, design, others = list_text(CORE).splitlines()
     assert title == f"core {CORE.version}  {CORE.digest}"
     assert heading.split() == ["kind", "id", "phase", "title"]
-    own = [row for row in rows(CORE) if not row.id.startswith(("team.", "block."))]
+    own = [row for row in builtins(CORE) if not row.id.startswith(("team.", "block."))]
     assert len(lines) == len(own) < len(IDS)
     column = heading.index("id")
     for line, row in zip(lines, own, strict=True):
         assert line[column:].startswith(row.id)
-        assert line.split() == [row.kind, row.id, row.phase, *row.title.split()]
+        assert line.split() == [row.kind, row.id, row.phase.value, *row.title.split()]
         assert line == line.rstrip()
     assert design.startswith("design: ")
     assert others.startswith(f"{len(IDS) - len(own)} contracts of teams and blocks")

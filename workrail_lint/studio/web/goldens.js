@@ -61,7 +61,8 @@ function editBody(edit) {
   const gone = workflow?.changes?.list.find((change) => change.kind === "removed" && change.step?.endsWith(edit.step ?? "\n"));
   const isSingle = edit.kind === "unexplained" || edit.kind === "change";
   const option = isSingle ? "--group" : "--edit";
-  const base = data.revision && !isSingle ? ` --base ${data.revision}` : "";
+  const revision = data.goldens?.base ?? data.revision;
+  const base = revision && !isSingle ? ` --base ${revision}` : "";
   const where = edit.goldens.length === 1 ? "Accept 1 golden" : `Accept in ${edit.goldens.length} goldens`;
   return [
     link("~goldens", { class: "button small back" }, icon("left"), "All edits"),

@@ -199,7 +199,7 @@ function followed(run, moment) {
   const after = (/** @type {Turn[]} */ turns) => new Set(turns.slice(moment + 1).flatMap((turn) => turn.step ?? []));
   const turns = answer.run?.turns ?? [];
   const [before, steps] = [after(run.turns), after(turns)];
-  return { error: answer.error, steps: [...steps], way: stepsOn(turns, turns.map((/** @type {Turn} */ _, /** @type {number} */ at) => at)), come: answer.error ? [] : [...steps].filter((step) => !before.has(step)), gone: answer.error ? [] : [...before].filter((step) => !steps.has(step)) };
+  return { error: answer.error, steps: [...steps], instead: before.size, way: stepsOn(turns, turns.map((/** @type {Turn} */ _, /** @type {number} */ at) => at)), come: answer.error ? [] : [...steps].filter((step) => !before.has(step)), gone: answer.error ? [] : [...before].filter((step) => !steps.has(step)) };
 }
 
 /** Why a test failed: the assertion stays on top at all moments. @param {Run} run @param {number} moment */
@@ -271,9 +271,9 @@ function whatIf(run, workflow, moment, follows) {
   return h("section.whatif", h("div.whatif-head", icon("bolt"), h("strong", "What if"), h("span.note", `from “${stepTitle(workflow, run.turns[moment].step)}” on`), state.tried.size ? link(here({ what: null }), { class: "button small" }, "Reset") : null),
     h("div.tries", tries.length ? tries : h("p.note", "No step ahead reads a variable.")),
     !state.tried.size ? h("p.note", "Choose another value; the graph shows the way that follows.") : !follows ? h("p.note", "The engine is asked …") : h("div.ways",
-      h("p", follows.error ?? (follows.come.length || follows.gone.length ? `${counted(follows.steps.length, "step")} follow.` : "The way stays the same.")),
+      h("p", follows.error ?? (follows.come.length || follows.gone.length ? `${counted(follows.steps.length, "step")} follow${follows.steps.length === 1 ? "s" : ""} instead of ${follows.instead}.` : "The way stays the same.")),
       follows.come.map((step) => line("+", "ok", step)), follows.gone.map((step) => line("−", "err", step)),
-      mayWrite() && !follows.error ? h("div.acts", h("button.button.small.main-act", { type: "button", onclick: () => send("scenario", { kind: "whatif", ...trial(run, moment) }) }, "Keep as a scenario")) : null));
+      mayWrite() && !follows.error ? h("div.acts", h("button.button.small.main-act", { type: "button", onclick: () => send("scenario", { kind: "whatif", ...trial(run, moment) }) }, "Keep as a scenario"), h("span.note", "the engine answered; nothing is written yet")) : null));
 }
 
 /** Moments as dots: the preferred path first, each branch that was left below it. @param {Run} run @param {number} moment */

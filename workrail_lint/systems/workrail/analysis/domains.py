@@ -53,18 +53,12 @@ _ONE_OF = Pattern(
     r"[(:]?\s*(?:be\s+)?(?:exactly\s+|strictly\s+)?(?:one\s+of|either)\b(?:\s+(?:the\s+following|these))?(?:\s+values)?\s*[:(]?\s*",
     re.IGNORECASE,
 )
-_BOOLEAN = Pattern(
-    r"(?:(?:a|strict)\s+)?[`'\"]?(?:boolean|bool|whether)\b|[`'\"]?true[`'\"]?\s*(?:/|\||or)\s*[`'\"]?false\b"
-    r"|[`'\"]?false[`'\"]?\s*(?:/|\||or)\s*[`'\"]?true\b|[`'\"]?(?:true|false)\b",
-    re.IGNORECASE,
-)
+# In lower case, as are the two after it.
+_BOOLEAN = Pattern(r"(?:(?:a|strict)\s+)?[`'\"]?(?:boolean|bool|whether)\b|[`'\"]?(?:true|false)\b")
 _NUMBER = Pattern(
     r"(?:(?:the|a|an|current|total|its)\s+)*(?:(?:number|integer|count|length)\b|(?:total|sum|amount)\s+of\b|how\s+many\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
-    re.IGNORECASE,
 )
-_LIST = Pattern(
-    r"(?:(?:the|a|an|ordered|final|full|complete|json)\s+)*(?:(?:array|list)\b|string\[\]|object\[\])", re.IGNORECASE
-)
+_LIST = Pattern(r"(?:(?:the|a|an|ordered|final|full|complete|json)\s+)*(?:(?:array|list)\b|string\[\]|object\[\])")
 _ITEM = Pattern(
     r"(?:`'([^`'\n]{1,60})'`|`\"([^`\"\n]{1,60})\"`|`([^`\n]{1,60})`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z0-9][\w-]{0,59}))"
 )
@@ -220,14 +214,14 @@ def _statement(rest: str, at: int, lead: str) -> Statement | None:
     one_of = _ONE_OF.match(rest, at) if "one" in words or "either" in words else None
     if one_of is not None:
         return _listed(rest, one_of.end(), ONE_OF)
-    if first in _BOOLEAN_STARTS and _has(words, _BOOLEAN_WORDS) and _BOOLEAN.match(rest, at):
+    if first in _BOOLEAN_STARTS and _has(words, _BOOLEAN_WORDS) and _BOOLEAN.match(words):
         listed = _listed(rest, at, ALTERNATIVES, lead) if "or" in words and words.count(",") else None
         is_mixed = listed is not None and any(isinstance(value, str) for value in listed.values)
         return listed if is_mixed else _TRUE_OR_FALSE
-    if first in _LIST_STARTS and _has(words, _LIST_WORDS) and _LIST.match(rest, at):
+    if first in _LIST_STARTS and _has(words, _LIST_WORDS) and _LIST.match(words):
         return Statement(LIST, _members(rest, at), False)
     if (first in _NUMBER_STARTS or first.isdecimal()) and (
-        (_has(words, _NUMBER_WORDS) or _may_begin_with_number(words)) and _NUMBER.match(rest, at)
+        (_has(words, _NUMBER_WORDS) or _may_begin_with_number(words)) and _NUMBER.match(words)
     ):
         return _A_NUMBER
     result = _listed(rest, at, ALTERNATIVES, lead) if "/" in words or "|" in words or "or" in words else None

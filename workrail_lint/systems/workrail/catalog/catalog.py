@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_hash
@@ -29,11 +29,25 @@ Entry = dict[str, Any]
 class Routine:
     """One callable template, from its entry. Values derived from the texts are computed on demand."""
 
+    kind = "template"
+
     def __init__(self, entry: Entry) -> None:
         self.definition: dict[str, Any] = entry["definition"]
         self.phase = CatalogPhase(entry["phase"])
         self.template_id: str = entry.get("templateId") or template_id_of(self.definition["id"])
         self.arg_values: dict[str, list[str]] = entry.get("argValues") or {}  # those that take one of a closed set
+
+    @property
+    def id(self) -> str:
+        return self.template_id
+
+    @property
+    def title(self) -> str:
+        return str(self.definition["name"])
+
+    @property
+    def summary(self) -> str:
+        return str(self.definition["description"])
 
     @property
     def routine_id(self) -> str:
@@ -108,10 +122,13 @@ MEMBERS = (
 class Builtin:
     """An entry of a catalog: the members that all kinds have."""
 
-    __slots__ = ("id", "summary", "title")
+    __slots__ = ("id", "phase", "summary", "title")
+    kind: ClassVar[str]
 
     def __init__(self, entry: Entry) -> None:
         self.id: str = entry["id"]
+        # Capabilities have none: the public engine knows no capability.
+        self.phase = CatalogPhase(entry.get("phase", CatalogPhase.DESIGN))
         self.title: str = entry["title"]
         self.summary: str = entry["summary"]
 
@@ -119,11 +136,11 @@ class Builtin:
 class Feature(Builtin):
     """Texts appended to every step that is written in prompt blocks."""
 
-    __slots__ = ("config_schema", "constraints", "phase", "procedure", "verify")
+    __slots__ = ("config_schema", "constraints", "procedure", "verify")
+    kind = "feature"
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry)
-        self.phase = CatalogPhase(entry["phase"])
         inject: dict[str, list[PromptValue]] = entry["inject"]
         self.constraints = tuple(inject.get("constraints", ()))
         self.procedure = tuple(inject.get("procedure", ()))
@@ -134,11 +151,11 @@ class Feature(Builtin):
 class Ref(Builtin):
     """A text that a prompt block can include by name."""
 
-    __slots__ = ("phase", "placements", "text")
+    __slots__ = ("placements", "text")
+    kind = "ref"
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry)
-        self.phase = CatalogPhase(entry["phase"])
         self.text: str = entry["text"]
         self.placements: tuple[str, ...] = tuple(entry.get("placements", PLACEMENTS))
 
@@ -146,11 +163,11 @@ class Ref(Builtin):
 class Contract(Builtin):
     """A contract pack: the artifact a step can be required to submit."""
 
-    __slots__ = ("artifact_kind", "example", "phase", "runtime_validated", "schema")
+    __slots__ = ("artifact_kind", "example", "runtime_validated", "schema")
+    kind = "contract"
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry)
-        self.phase = CatalogPhase(entry["phase"])
         self.artifact_kind: str = entry["artifactKind"]
         self.runtime_validated: bool = entry["runtimeValidated"]
         self.schema: dict[str, Any] = entry["schema"]
@@ -166,6 +183,7 @@ class Capability(Builtin):
     """Something an agent session may or may not be able to do."""
 
     __slots__ = ()
+    kind = "capability"
 
 
 class Catalog:

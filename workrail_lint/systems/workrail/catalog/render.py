@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import nearest_id
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import (
+    Capability,
     Catalog,
     CatalogPhase,
     Contract,
@@ -23,29 +24,19 @@ KINDS = ("feature", "ref", "template", "contract", "capability")
 _INDENT = "    "
 
 
-class Row(NamedTuple):
-    """One builtin in a listing."""
-
-    kind: str
-    id: str
-    phase: str
-    title: str
-    summary: str
+Entry: TypeAlias = Feature | Ref | Routine | Contract | Capability
 
 
-def rows(catalog: Catalog) -> list[Row]:
+def builtins(catalog: Catalog) -> list[Entry]:
     """Return every builtin, by kind, in catalog order."""
-    design = CatalogPhase.DESIGN.value  # of capabilities: the public engine knows none of them
-    return [
-        *(Row("feature", f.id, f.phase.value, f.title, f.summary) for f in catalog.features.values()),
-        *(Row("ref", r.id, r.phase.value, r.title, r.summary) for r in catalog.refs.values()),
-        *(
-            Row("template", r.template_id, r.phase.value, r.definition["name"], r.definition["description"])
-            for r in catalog.templates.values()
-        ),
-        *(Row("contract", c.id, c.phase.value, c.title, c.summary) for c in catalog.contracts.values()),
-        *(Row("capability", c.id, design, c.title, c.summary) for c in catalog.capabilities.values()),
-    ]
+    tables = (catalog.features, catalog.refs, catalog.templates, catalog.contracts, catalog.capabilities)
+    return [entry for table in tables for entry in table.values()]
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    """Return what a listing says about a builtin."""
+    row = {"kind": entry.kind, "id": entry.id, "phase": entry.phase.value}
+    return {**row, "title": entry.title, "summary": entry.summary}
 
 
 _OTHER_SYSTEMS = ("team.", "block.")
@@ -53,8 +44,8 @@ _OTHER_SYSTEMS = ("team.", "block.")
 
 def list_text(catalog: Catalog) -> str:
     """Return a table for authors of workflows: kind, id, phase, title. Contracts of other systems are only counted."""
-    every = rows(catalog)
-    own = [row[:4] for row in every if not row.id.startswith(_OTHER_SYSTEMS)]
+    every = builtins(catalog)
+    own = [(e.kind, e.id, e.phase.value, e.title) for e in every if not e.id.startswith(_OTHER_SYSTEMS)]
     table = [("kind", "id", "phase", "title"), *own]
     widths = [max((len(row[column]) for row in table), default=0) for column in range(3)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]) for row in table]
@@ -68,26 +59,23 @@ def list_text(catalog: Catalog) -> str:
 
 def list_json(catalog: Catalog) -> str:
     """Return every builtin as one JSON object."""
-    return document_text({**_identity(catalog), "builtins": [row._asdict() for row in rows(catalog)]})
+    return document_text({**_identity(catalog), "builtins": [_row(entry) for entry in builtins(catalog)]})
 
 
 def show_text(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
     """Return one builtin for people."""
-    match _find(catalog, builtin_id):
-        case Err(unknown):
-            return Err(unknown)
-        case Ok((row, entry)):
-            lines = [f"{row.kind} {row.id} ({row.phase})", row.title, row.summary, *_details(entry)]
-            return Ok("".join(f"{line}".rstrip() + "\n" for line in lines))
+    known = _find(catalog, builtin_id)
+    if isinstance(known, Err):
+        return known
+    entry = known.value
+    lines = [f"{entry.kind} {entry.id} ({entry.phase.value})", entry.title, entry.summary, *_details(entry)]
+    return Ok("".join(f"{line}".rstrip() + "\n" for line in lines))
 
 
 def show_json(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
     """Return one builtin as one JSON object."""
-    match _find(catalog, builtin_id):
-        case Err(unknown):
-            return Err(unknown)
-        case Ok((row, entry)):
-            return Ok(document_text({**row._asdict(), **_data(entry)}))
+    known = _find(catalog, builtin_id)
+    return known if isinstance(known, Err) else Ok(document_text({**_row(known.value), **_data(known.value)}))
 
 
 def export_text(catalog: Catalog) -> str:
@@ -105,23 +93,13 @@ def document_text(document: dict[str, Any]) -> str:
     return text + "\n"
 
 
-_Entry = Feature | Ref | Routine | Contract | None
-
-
-def _find(catalog: Catalog, builtin_id: str) -> Ok[tuple[Row, _Entry]] | Err[Finding]:
+def _find(catalog: Catalog, builtin_id: str) -> Ok[Entry] | Err[Finding]:
     routines = {routine.routine_id: routine.template_id for routine in catalog.templates.values()}
-    wanted = routines.get(builtin_id, builtin_id)
-    for row in rows(catalog):
-        if row.id == wanted:
-            tables: dict[str, Any] = {
-                "feature": catalog.features,
-                "ref": catalog.refs,
-                "template": catalog.templates,
-                "contract": catalog.contracts,
-            }
-            return Ok((row, tables.get(row.kind, {}).get(wanted)))
-
-    near = nearest_id(builtin_id, [row.id for row in rows(catalog)])
+    known = builtins(catalog)
+    entry = next((each for each in known if each.id == routines.get(builtin_id, builtin_id)), None)
+    if entry is not None:
+        return Ok(entry)
+    near = nearest_id(builtin_id, [each.id for each in known])
     hint = f"did you mean {near}?" if near else "`catalog list` names all builtins"
     message = f'no builtin "{builtin_id}" in catalog {catalog.catalog_id} {catalog.version}; {hint}'
     return Err(finding("catalog-id-unknown", message))
@@ -141,7 +119,7 @@ def _heading(catalog: Catalog) -> str:
     return f"{catalog.catalog_id} {catalog.version}  {catalog.digest}"
 
 
-def _details(entry: _Entry) -> list[str]:
+def _details(entry: Entry) -> list[str]:
     match entry:
         case Feature():
             lines = []
@@ -171,7 +149,7 @@ def _details(entry: _Entry) -> list[str]:
             ]
         case Routine():
             return _routine_lines(entry)
-        case None:
+        case Capability():
             return []
 
 
@@ -192,7 +170,7 @@ def _routine_lines(routine: Routine) -> list[str]:
     return lines
 
 
-def _data(entry: _Entry) -> dict[str, Any]:
+def _data(entry: Entry) -> dict[str, Any]:
     match entry:
         case Feature():
             inject = {block: list(getattr(entry, block)) for block in ("constraints", "procedure", "verify")}
@@ -217,7 +195,7 @@ def _data(entry: _Entry) -> dict[str, Any]:
                 "callable": entry.callable,
                 "definition": entry.definition,
             }
-        case None:
+        case Capability():
             return {}
 
 

@@ -109,42 +109,31 @@ class LoopDecisionOneSided(LoopTextRule):
         yield Example(bad=decided(both.replace(" | stop", "")), good=decided(both))
 
 
+_WHEN = r"\b(until|till|while|as long as|when|once|unless|if) (?:[\w'`]+ ){0,4}?"
+_WHEN_WORDS = ("ntil ", "till ", "while ", "as long as ", "when ", "once ", "unless ", "if ")
+_IMPRESSION = Pattern(
+    rf"{_WHEN}(?:feels?|seems?|looks?|sounds?) (?:\w+ ){{0,2}}?"
+    r"(?:done|good|right|fine|ok|okay|ready|complete|finished|solid|reasonable|enough|sufficient|clean)\b"
+)
+_MOOD = Pattern(
+    rf"{_WHEN}(?:are|is|am|feel|feels) (?:\w+ ){{0,2}}?"
+    r"(?:satisfied|happy|comfortable|confident|convinced|sure|good enough)\b"
+)
+_CONFIDENCE = Pattern(
+    rf"{_WHEN}confidence (?:is|are|remains|stays|feels|seems) (?:\w+ ){{0,2}}?"
+    r"(?:low|medium|high|sufficient|insufficient|enough|good)\b"
+)
 # Every vague phrase contains one of these words, and few other texts do.
 _HINTS = (
-    "feel",
-    "seem",
-    "look",
-    "sound",
-    "confiden",
-    "satisfied",
-    "comfortable",
-    "happy",
-    "convinced",
-    "sure",
-    "good enough",
+    *((word, _IMPRESSION) for word in ("feel", "seem", "look", "sound")),
+    ("confidence", _CONFIDENCE),
+    *((word, _MOOD) for word in ("confident", "satisfied", "comfortable", "happy", "convinced", "sure", "good enough")),
 )
 _WIDTH = 80  # characters that a phrase takes before and after such a word
 _NEARBY = 200  # a measurable rule must be within this many characters
 _SENTENCE_ENDS = ".;!?\n"
 # These words introduce what keeps a loop running, whatever else the sentence is about.
 _LASTING = ("until", "till", "while", "as long as")
-
-
-@cache
-def _vague() -> re.Pattern[str]:
-    impression = (
-        "(?:feels?|seems?|looks?|sounds?) (?:\\w+ ){0,2}?"
-        "(?:done|good|right|fine|ok|okay|ready|complete|finished|solid|reasonable|enough|sufficient|clean)"
-    )
-    mood = (
-        "(?:are|is|am|feel|feels) (?:\\w+ ){0,2}?(?:satisfied|happy|comfortable|confident|convinced|sure|good enough)"
-    )
-    confidence = (
-        "confidence (?:is|are|remains|stays|feels|seems) (?:\\w+ ){0,2}?"
-        "(?:low|medium|high|sufficient|insufficient|enough|good)"
-    )
-    when = "(until|till|while|as long as|when|once|unless|if)"
-    return re.compile(rf"\b{when} (?:[\w'`]+ ){{0,4}}?(?:{impression}|{mood}|{confidence})\b")
 
 
 @cache
@@ -215,10 +204,12 @@ class LoopVagueExit(LoopTextRule):
 
 def _feeling(prompt: str) -> re.Match[str] | None:
     """Return the words that end the loop on a feeling, without a measurable rule nearby."""
-    for word in _HINTS:
+    for word, pattern in _HINTS:
         place = prompt.find(word)
         while place >= 0:
-            match = _vague().search(prompt, max(0, place - _WIDTH), place + _WIDTH)
+            start = max(0, place - _WIDTH)
+            may_match = any(prompt.find(when, start, place) >= 0 for when in _WHEN_WORDS)
+            match = pattern.search(prompt, start, place + _WIDTH) if may_match else None
             if match and _is_exit(prompt, match):
                 return match
             place = prompt.find(word, place + len(word))

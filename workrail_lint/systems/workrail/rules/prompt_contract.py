@@ -261,6 +261,7 @@ _WITH = Pattern(
     r"(?:with|containing|that (?:has|contains)|which (?:has|contains)|having|including)\s+"
     r"(?:(?:the|these|exactly|only|its|an?|following|required|fields?|members?|keys?|properties|:)\s*){0,4}"
 )
+_WITH_WORDS = ("with", "contain", " has", "having", "including")
 _NAME = Pattern(r"`([^`\n]{1,80})`")
 _BETWEEN_FIELDS = Pattern(
     r"(?:\s*\([^()`\n]{0,80}\))?\s*(?:[,;+&]\s*)?(?:(?:and|plus|as well as)\s+)?"
@@ -370,18 +371,18 @@ class ContractProseMismatch(WorkflowRule):
                 yield from self._wrong_in_part(text, brace, name, allowed, pack)
                 continue
             statement = read_domain(text, start, end, lambda: None)
-            if (member := _MEMBER_VALUE.match(text, end)) is not None:
+            is_quoted = text[end : end + 1] in _MARKS
+            if is_quoted and (member := _MEMBER_VALUE.match(text, end)) is not None:
                 if member[1] not in allowed:
                     yield member[1]
             elif statement is not None:
                 if statement.kind == NUMBER and _SCALE.search(text, end, passage.sentence(start, end)[1]):
                     yield "a number"
-                is_marked = text[end : end + 1] in ("`", '"', "'")
                 for value in statement.values if statement.kind in (ONE_OF, ALTERNATIVES, VALUE) else ():
-                    is_known = is_marked or statement.kind == ONE_OF or value in elsewhere or len(statement.values) > 1
+                    is_known = is_quoted or statement.kind == ONE_OF or value in elsewhere or len(statement.values) > 1
                     if isinstance(value, str) and value not in allowed and is_known and _OPTION.fullmatch(value):
                         yield value
-            elif (before := _VALUES_BEFORE.search(text, max(0, start - _BEFORE_FIELD), start)) is not None:
+            elif (before := self._values_before(text, start)) is not None:
                 yield from (value for value in _QUOTED_VALUE.findall(before[0]) if value not in allowed)
             elif (bare := _GIVEN_WORD.match(text, end)) is not None and bare[1] not in allowed:
                 if bare[1] in elsewhere or text[bare.end() : bare.end() + 1] in _MARKS:
@@ -392,6 +393,13 @@ class ContractProseMismatch(WorkflowRule):
                 values = _BETWEEN.compiled.split(opened[1])
                 if len(values) > 1 and elsewhere.union(allowed).issuperset(values):
                     yield from (value for value in values if value not in allowed)
+
+    @staticmethod
+    def _values_before(text: str, start: int) -> re.Match[str] | None:
+        """Return the values that a text gives right before a name: "`clean` or `minor` as the verdict"."""
+        first = max(0, start - _BEFORE_FIELD)
+        may_match = text.find(" as ", first, start) >= 0 or text.find(" for ", first, start) >= 0
+        return _VALUES_BEFORE.search(text, first, start) if may_match else None
 
     @staticmethod
     def _wrong_in_part(text: str, brace: int, name: str, allowed: Collection[str], pack: Contract) -> Iterator[str]:
@@ -446,7 +454,8 @@ class ContractProseMismatch(WorkflowRule):
         passage = phrase.passage
         low = passage.low
         _, last = passage.sentence(phrase.start, phrase.end)
-        opening = _WITH.match(low, phrase.end, last)
+        may_list = any(low.find(word, phrase.end, last) >= 0 for word in _WITH_WORDS)
+        opening = _WITH.match(low, phrase.end, last) if may_list else None
         at = opening.end() if opening else last
         field: str | None = None
         values: list[str] = []

@@ -19,34 +19,49 @@ from workrail_lint.systems.workrail.rules.rule_needs import condition_facts, num
 
 _PART = r"(?:steps?|phases?|stages?)"
 _QUOTE = "[\"'`*]{0,3}"
-_JUMP = Search(
-    ("back to", "return to", "returning to", "jump", "restart", "straight to", "directly to", "ahead to"),
+_PARTS = ("step", "phase", "stage")  # one of them is in each of the words above
+_BACK_TO = ("back to", "return to", "returning to", "jump", "restart", "straight to", "directly to", "ahead to")
+_GO = (
     r"\b(?:go(?:ing)? back to|(?:go|proceed|move|continue) (?:straight|directly|ahead) to"
     r"|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
     r"|loop(?:ing)? back to|restart(?:ing)? (?:from|at))\s+(?:the )?"
-    rf"(?:({_PART})\s+{_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
-    rf"|(?:an? )?((?:earlier|previous|prior|preceding|first|second|third|last|final) {_PART})\b(?! of\b)"
-    rf"|{_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE})",
+)
+_JUMP = Search(
+    _BACK_TO,
+    rf"{_GO}(?:({_PART})\s+{_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
+    rf"|(?:an? )?((?:earlier|previous|prior|preceding|first|second|third|last|final) {_PART})\b(?! of\b))",
     before=12,
+    also=_PARTS,
+)
+_JUMP_TO_ID = Search(
+    _BACK_TO,
+    rf"{_GO}{_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE}",
+    before=12,
+    also=("-", "'", '"', "`"),
 )
 _RANGE = r"\d+[a-z]?(?:\s?(?:-|–|to|through|,|and)\s?\d+[a-z]?)*"
-_SKIP = Search(
+_SKIP_TO = Search(
     ("skip",),
-    r"\bskip(?:ping)? (?:"
-    r"(?:(?:ahead|directly|straight|forward|back|down) )?to (?:the )?"
-    rf"(?:({_PART}) {_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
-    r"|`([a-z0-9]+(?:[-_][a-z0-9]+)*)`)"
-    rf"|((?:over )?(?:the |all (?:the |of the )?|any )?(?:next|remaining|following|other)(?: \w{{1,12}})? {_PART})\b"
-    r"|(the rest of (?:the|this) workflow)\b"
-    rf"|(?:over )?(?:the )?({_PART}) {_QUOTE}({_RANGE})\b{_QUOTE}"
-    r"|(this (?:step|phase))\b)",
-    also=("step", "phase", "stage", "workflow", " to `", " to the `"),
+    r"\bskip(?:ping)? (?:(?:ahead|directly|straight|forward|back|down) )?to (?:the )?"
+    rf"(?:({_PART}) {_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}|`([a-z0-9]+(?:[-_][a-z0-9]+)*)`)",
+    also=(" to step", " to phase", " to stage", " to the step", " to the phase", " to the stage", " to `", " to the `"),
+)
+_SKIP_NUMBERS = Search(
+    ("skip",),
+    rf"\bskip(?:ping)? (?:over )?(?:the )?({_PART}) {_QUOTE}({_RANGE})\b{_QUOTE}",
+    also=_PARTS,
+)
+_SKIP_OTHERS = Search(
+    ("skip",),
+    r"\bskip(?:ping)? (?:((?:over )?(?:the |all (?:the |of the )?|any )?(?:next|remaining|following|other)"
+    rf"(?: \w{{1,12}})? {_PART})\b|(the rest of (?:the|this) workflow)\b|(this (?:step|phase))\b)",
+    also=("next ", "remaining ", "following ", "other ", "the rest of ", "this step", "this phase"),
 )
 _ARE_SKIPPED = Search(
     ("skipped",),
     rf"\b{_PART} ({_RANGE}) (?:are|is|will be|get|gets|should be) skipped\b",
     before=60,
-    also=("step", "phase", "stage"),
+    also=_PARTS,
 )
 _FIRST_NUMBER = Pattern(r"\d+[a-z]?")
 
@@ -62,7 +77,7 @@ class ProseJump(WorkflowRule):
         "The engine always continues with the next step in order whose `runCondition` holds. An agent that tries to "
         "jump gets that step anyway, or does two steps at once."
     )
-    words = (IN_PROMPTS, *_JUMP.words, *_SKIP.words)
+    words = (IN_PROMPTS, *_BACK_TO, "skip")
     bad = {
         "steps": [
             {"id": "prepare", "prompt": "Prepare the data. If the input is empty, jump to step 'publish'."},
@@ -101,27 +116,28 @@ class ProseJump(WorkflowRule):
         """Yield everything that reads like a jump, with its target, and whether it only skips."""
         texts = delivered(workflow)
         for phrase in texts.phrases(_JUMP):
-            kind, target, relative, bare = phrase.hit.match.groups()
+            kind, target, relative = phrase.hit.match.groups()
             if relative is not None:
                 yield phrase, relative, False
-            elif bare is not None:
-                if self._names_step(bare, workflow) and ("-" in bare or phrase.words.endswith(("'", '"', "`"))):
-                    yield phrase, bare, False
             elif self._is_step(kind, target, phrase, workflow):
                 yield phrase, target, False
-        for phrase in texts.phrases(_SKIP):
-            kind, target, code, several, rest, numbered, numbers, this = phrase.hit.match.groups()
+        for phrase in texts.phrases(_JUMP_TO_ID):
+            bare = phrase.hit.match[1]
+            if self._names_step(bare, workflow) and ("-" in bare or phrase.words.endswith(("'", '"', "`"))):
+                yield phrase, bare, False
+        for phrase in texts.phrases(_SKIP_TO):
+            kind, target, code = phrase.hit.match.groups()
             if target is not None:
                 if self._is_step(kind, target, phrase, workflow):
                     yield phrase, target, False
-            elif code is not None:
-                if code in workflow.step_ids:
-                    yield phrase, code, False
-            elif numbers is not None:
-                if self._is_step(numbered, numbers, phrase, workflow):
-                    yield phrase, numbers, True
-            else:
-                yield phrase, several or rest or this, True
+            elif code in workflow.step_ids:
+                yield phrase, code, False
+        for phrase in texts.phrases(_SKIP_OTHERS):
+            yield phrase, next(filter(None, phrase.hit.match.groups())), True
+        for phrase in texts.phrases(_SKIP_NUMBERS):
+            kind, numbers = phrase.hit.match.groups()
+            if self._is_step(kind, numbers, phrase, workflow):
+                yield phrase, numbers, True
         for phrase in texts.phrases(_ARE_SKIPPED):
             if self._is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
                 yield phrase, phrase.hit.match[1], True

@@ -28,10 +28,12 @@ _EXTENSIONS = (".md", ".txt", ".csv", ".html", ".json", ".yaml", ".yml", ".log")
 # Nothing that a name has before its `/` or `.` is given back: what is no name is left after one try.
 _NAME = r"((?:[\w.-]++/)*+[a-z0-9][\w-]*+\.(?:md|txt|csv|html|json|ya?ml|log))(?![\w/{<*-]|\.\w)"
 _FILE = Search(_EXTENSIONS, rf"(?<![\w/<>{{}}$*.:-]){_NAME}", before=80, unbroken=True)
-_WRITES = Pattern(
-    r"\b(?:writ|creat|sav|generat|produc|stor|record|export|emit|draft|append|put|output|captur|document|compil|collect)"
-    r"(?:e|es|ed|ing|ten)?\b"
+# Each pattern has words one of which it contains, which are looked for first.
+_WRITING = (
+    *("writ", "creat", "sav", "generat", "produc", "stor", "record", "export", "emit", "draft", "append", "put"),
+    *("output", "captur", "document", "compil", "collect"),
 )
+_WRITES = Pattern(rf"\b(?:{'|'.join(_WRITING)})(?:e|es|ed|ing|ten)?\b")
 _READS = Pattern(
     r"\b(?:read|open|use|load|follow|consult|review|take|apply|implement|check|from|per|based on|according to|in|with"
     r"|compare|summari[sz]e|publish|send|present|against|using|of|add|extend|edit|remove|to|turn|convert"
@@ -39,13 +41,18 @@ _READS = Pattern(
 )
 _NAMING = Pattern(r"[`'\"*]{0,2} (?:names|lists|says|contains|describes|marks|shows|proposes|asks for|records)\b")
 # "Join the parts to `guide.md`".
+_JOINING = (
+    *("join", "merge", "combine", "assemble", "turn", "convert", "translate", "copy", "move", "split", "render"),
+    *("pour", "put together"),
+)
 _INTO = Pattern(
-    r"\b(?:join|merge|combine|assemble|turn|convert|translate|copy|move|split|render|pour|put together)\b.{0,80}"
+    rf"\b(?:{'|'.join(_JOINING)})\b.{{0,80}}"
     r"\b(?:into|to|as)\s(?:the |a )?(?:new )?(?:file )?[`'\"]?(?:[\w.-]+/)*$"
 )
 # "Write an announcement based on `draft.md` and `changes.md`".
+_SOURCES = ("based on", "from", "using", "against", "per", "according to", "following")
 _FROM = Pattern(
-    r"\b(?:based on|from|using|against|per|according to|following)\s(?:the |your )?(?:\w+ (?:in|of) )?"
+    rf"\b(?:{'|'.join(_SOURCES)})\s(?:the |your )?(?:\w+ (?:in|of) )?"
     r"(?:[`'\"\s,]|and\b)*$"
 )
 _SAME_KIND = {"log": "txt", "yml": "yaml"}
@@ -72,6 +79,11 @@ class _FileUse(Record):
         self.phrase = phrase
 
 
+def _matches(pattern: Pattern, words: tuple[str, ...], low: str) -> bool:
+    """Return whether a pattern matches somewhere, which it can do only where one of some words is."""
+    return any(map(low.__contains__, words)) and pattern.search(low) is not None
+
+
 _LEAST_NAME = 8  # characters, with the extension, that a name needs to be taken for a misspelled one
 
 
@@ -96,8 +108,13 @@ def _are_related(a: str, b: str) -> bool:
 
 def _times_named(name: str, text: str) -> int:
     """Return how often a text has a file name that is not the end of a longer one."""
-    # Looking back only where the name is takes a tenth of the time.
-    return len(re.findall(rf"{re.escape(name)}(?<![\w-]{re.escape(name)})", text))
+    count = 0
+    at = text.find(name)
+    while at >= 0:
+        before = text[at - 1] if at else " "
+        count += not (before.isalnum() or before in "_-")
+        at = text.find(name, at + len(name))
+    return count
 
 
 class DeliverableNameDiffers(WholeWorkflowRule):
@@ -206,8 +223,8 @@ class DeliverableNameDiffers(WholeWorkflowRule):
             first, _ = phrase.passage.sentence(phrase.start)
             # "Read `draft.md` and …" drafts nothing.
             before = _FILE.pattern.compiled.sub("", phrase.passage.low[first : phrase.start])
-            is_source = _FROM.search(before) is not None
-            is_written = not is_source and any(each.search(before) is not None for each in (_WRITES, _INTO))
+            makes = _matches(_WRITES, _WRITING, before) or _matches(_INTO, _JOINING, before)
+            is_written = makes and not _matches(_FROM, _SOURCES, before)
             yield _FileUse(name, phrase.step, order[phrase.step.pointer], is_written, phrase)
 
     @staticmethod

@@ -92,15 +92,13 @@ _STEP_BARE = Search((" step",), r"(?<![\w`'\"/.-])([a-z]++(?:-[a-z0-9]++)++) ste
 # "the notes of collect-facts", "see phase-1-look", "step collect-facts". Their words are frequent, so each pattern
 # begins with its word and looks back.
 _BARE_ID = r"`?([a-z]+(?:-[a-z0-9]+)+)(?![\w`]*(?:[/\w-]|\.\w))`?(?! step)"
-_RESULTS = frozenset(
-    (
-        *("note", "notes", "output", "outputs", "result", "results", "finding", "findings", "answer", "answers"),
-        *("number", "numbers", "list", "table", "report"),
-    )
+_RESULTS = (
+    *("note", "notes", "output", "outputs", "result", "results", "finding", "findings", "answer", "answers"),
+    *("number", "numbers", "list", "table", "report"),
 )
 _STEPS_OF = (
     Search((" of ", " from ", " in "), rf" \w+ {_BARE_ID}", after=_RESULTS, also=("-",)),
-    Search((" phase-", " `phase-"), f" {_BARE_ID}", after=frozenset(("from", "of", "in", "see", "by"))),
+    Search((" phase-", " `phase-"), f" {_BARE_ID}", after=("from", "of", "in", "see", "by")),
     Search(("step ",), rf"(?<!\w)step {_BARE_ID}", also=("-",)),
     # Whatever comes before it, a name of that form is an id.
     Search(("`phase-", "`step-", "`stage-"), r"`((?:phase|step|stage)-\d+[a-z]?(?:-[a-z0-9]+)+)`"),
@@ -121,35 +119,48 @@ _NUMBER_NAMES = ("two", "three", "four", "five", "six", "seven", "eight", "nine"
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES, 2)}
 _WORKFLOWS = ("workflow", "process")
 _NUMBER = r"(\d{1,2}|[a-z]{3,6})"  # or any other short word
-# "a workflow of seven steps", "this 5-step workflow".
-_COUNT_OF_STEPS = Pattern(
-    rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?{_NUMBER} (?:steps|phases)\b"
-    rf"|\b{_NUMBER}[- ](?:step|phase) (?:workflow|process)\b"
+# What says how many steps there are, each with words one of which it has.
+_COUNTS_OF_STEPS = (
+    # "a workflow of seven steps"
+    (
+        tuple(f"{noun} {word} " for noun in _WORKFLOWS for word in ("of", "with", "in", "has")),
+        Pattern(rf"\b(?:workflow|process) (?:of|with|in|has) (?:exactly )?{_NUMBER} (?:steps|phases)\b"),
+    ),
+    # "this 5-step workflow"
+    (
+        tuple(f"{part} {noun}" for noun in _WORKFLOWS for part in ("step", "phase")),
+        Pattern(rf"\b{_NUMBER}[- ](?:step|phase) (?:workflow|process)\b"),
+    ),
     # "Has 5 short steps", "It takes only two steps".
-    r"|(?:^|[.!?]\s+|\bit |\bthis |\bworkflow )(?:has|takes|needs|consists of) (?:only |just |exactly )?"
-    rf"{_NUMBER} (?:\w+ )?steps\b",
+    (
+        ("has ", "takes ", "needs ", "consists of "),
+        Pattern(
+            r"(?:^|[.!?]\s+|\bit |\bthis |\bworkflow )(?:has|takes|needs|consists of) (?:only |just |exactly )?"
+            rf"{_NUMBER} (?:\w+ )?steps\b"
+        ),
+    ),
 )
 _AROUND_STEPS = 64
 
 
 def _number(match: re.Match[str]) -> int | None:
     """Return the number of steps that a text gives; None if the word is no number."""
-    written = match[1] or match[2] or match[3]
+    written = match[1]
     return int(written) if written.isdecimal() else _NUMBER_WORDS.get(written)
 
 
 def _count_of_steps(low: str) -> re.Match[str] | None:
     """Return the first number of steps in a text, which is read only around "step" and "phase"."""
     matches: list[re.Match[str]] = []
+    patterns = [pattern for words, pattern in _COUNTS_OF_STEPS if any(word in low for word in words)]
     for word in ("step", "phase"):
-        at = low.find(word)
+        at = low.find(word) if patterns else -1
         while at >= 0:
             start, end = max(0, at - _AROUND_STEPS), at + _AROUND_STEPS
-            match = _COUNT_OF_STEPS.search(low, start, end)
-            while match is not None and _number(match) is None:
-                match = _COUNT_OF_STEPS.search(low, match.start() + 1, end)
-            if match is not None:
-                matches.append(match)
+            around = [match for pattern in patterns for match in pattern.finditer(low, start, end)]
+            numbers = [match for match in around if _number(match) is not None]
+            if numbers:
+                matches.append(min(numbers, key=lambda match: match.start()))
                 break
             at = low.find(word, at + 1)
     return min(matches, key=lambda match: match.start(), default=None)

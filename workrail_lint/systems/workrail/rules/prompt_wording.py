@@ -560,6 +560,7 @@ _GATE_TITLE = Pattern(
     r"\b(?:(?:approval|sign-?off|confirmation|human|user)(?: review)? (?:gate|checkpoint)"
     r"|(?:final|user|human) (?:approval|sign-?off|confirmation))\b"
 )
+_GATE_WORDS = ("gate", "checkpoint", "approval", "sign", "confirmation")  # one of them is in each such title
 
 
 class ApprovalWithoutConfirmation(WorkflowRule):
@@ -583,8 +584,8 @@ class ApprovalWithoutConfirmation(WorkflowRule):
         phrases = [phrase for search in (*_APPROVAL, *_PERMISSION) for phrase in texts.phrases(search)]
         phrases = [phrase for phrase in phrases if not phrase.is_negated]
         phrases += [phrase for search in _BLOCKED for phrase in texts.phrases(search)]
-        if texts.has(*_ASKED.words) and any(_GATE_TITLE.search(step.title.lower()) for step in workflow.all_steps):
-            phrases += [each for each in texts.phrases(_ASKED) if _GATE_TITLE.search(each.step.title.lower())]
+        if any(self._is_gate(step.title.lower()) for step in workflow.all_steps):
+            phrases += [phrase for phrase in texts.phrases(_ASKED) if self._is_gate(phrase.step.title.lower())]
         for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
             if phrase.step.require_confirmation or phrase.pointer in seen:
                 continue
@@ -597,6 +598,10 @@ class ApprovalWithoutConfirmation(WorkflowRule):
                 f"`requireConfirmation`; {advice}",
                 severity=Severity.INFO if conditional else None,
             )
+
+    @staticmethod
+    def _is_gate(title: str) -> bool:
+        return any(map(title.__contains__, _GATE_WORDS)) and _GATE_TITLE.search(title) is not None
 
 
 _MARK = Search(("todo", "fixme", "xxx", "tbd"), r"(?<![\w/\"'“`-])(?:todo|fixme|xxx|tbd)(?![\w/\"'”`-])")
@@ -745,7 +750,7 @@ class NumberedTwice(WorkflowRule):
             if step.kind != "standard" or step.prompt_blocks is None or step.calls_template:
                 continue
             for index, item in numbered(step.prompt_blocks.procedure):
-                match = _OWN_NUMBER.match(item) if isinstance(item, str) else None
+                match = _OWN_NUMBER.match(item) if isinstance(item, str) and item.lstrip()[:1].isdigit() else None
                 # A number that differs from the rendered one may be intended, as in "3) files are enough".
                 if match and int(match[1]) == index + 1:
                     replacements.append(Replace(step.prompt_blocks.at("procedure", index), match.string[match.end() :]))

@@ -64,7 +64,7 @@ class Search:
         *,
         also: tuple[str, ...] = (),
         near: frozenset[str] = frozenset(),
-        after: frozenset[str] = frozenset(),
+        after: tuple[str, ...] = (),
         unbroken: bool = False,
     ) -> None:
         self.words = words
@@ -77,7 +77,7 @@ class Search:
 
     def match(self, low: str, place: int, last_end: Callable[[], int]) -> re.Match[str] | None:
         """Return the match around a place of a word in the joined texts; `last_end` tells where these end."""
-        if self.after and _word_before(low, place) not in self.after:
+        if self.after and not (low.endswith(self.after, 0, place) and _word_before(low, place) in self.after):
             return None
         start, end = max(0, place - self.before), place + _AFTER
         if self.before:

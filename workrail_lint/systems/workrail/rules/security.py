@@ -526,7 +526,7 @@ _OVERRIDES = (
         r"(?:do not|don't|never|avoid|skip|without) continu(?:e|ing) (?:with )?(?:the|this) workflow\b",
         _NOT_YET,
         before=8,
-        also=_UNWILLING,
+        also=tuple(f"{word}continu" for word in _UNWILLING),
     ),
 )
 
