@@ -13,7 +13,7 @@ from benchmarks.measure import Growth
 from benchmarks.results import Results, write_json, write_results
 
 # Not benchmarks themselves.
-_HELPERS = ("__init__", "__main__", "measure", "documents", "real", "results")
+_HELPERS = ("__init__", "__main__", "measure", "documents", "parts", "real", "results")
 MODULES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in _HELPERS)
 
 

@@ -35,7 +35,7 @@ _JUMP = Search(
 )
 _JUMP_TO_ID = Search(
     _BACK_TO,
-    rf"{_GO}{_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE}",
+    rf"{_GO}(?=[a-z0-9_]*-|\**[\"'`]){_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE}",
     before=12,
     also=("-", "'", '"', "`"),
 )
@@ -207,7 +207,8 @@ _ENDINGS = frozenset(
 )
 _EXIT = Search(
     ("loop",),
-    r"\b(?:(?:exit|leave|leaving|end|stop|stopp|terminate|terminat|quit|quitt|abort)(?:ing|s)?|break(?:ing)? out of)"
+    r"\b(?:(?:exit|end|abort)(?:ing|s)?|leaves?|leaving|stop(?:s|ping)?|terminat(?:es?|ing)|quit(?:s|ting)?"
+    r"|break(?:ing)? out of)"
     r" (?:the |this )?(?:\w{1,20} )?loop\b"
     r"|\bthe loop (?:will |should |must |can |may )?(?:ends?|stops?|exits?|terminates?)\b",
     before=40,
@@ -266,7 +267,7 @@ _WORDS = {
     for value, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
 }
 _NUMBER = r"(\d{1,4}|[a-z]{3,5})"  # or any other short word
-_ROUND = r"(?:full |total |loop |complete )?(?:round|iteration|passe?|cycle)s?"
+_ROUND = r"(?:full |total |loop |complete )?(?:rounds?|iterations?|pass(?:es?)?|cycles?)"
 _ROUND_WORDS = frozenset(("round", "rounds", "iteration", "iterations", "pass", "passe", "passes", "cycle", "cycles"))
 _LIMITING = ("at most", "up to", "no more than", "max", " rounds", " iterations")
 _ROUNDS = (
