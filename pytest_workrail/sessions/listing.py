@@ -27,21 +27,21 @@ class Summary(NamedTuple):
     """The line of `list` for a session. Counts cover all its runs; the rest is about the latest one."""
 
     session: str
-    workflow_id: str = ""
-    status: Status = "unknown"
-    step: str | None = None  # what is pending
-    steps: int = 0  # accepted submissions
-    blocks: int = 0
-    gaps: int = 0
-    forks: int = 0
-    checkpoints: int = 0
-    events: int = 0
-    unknown: int = 0
-    runs: int = 0
-    started_ms: int = 0
-    ended_ms: int = 0
-    title: str = ""
-    damage: str | None = None
+    workflow_id: str
+    status: Status
+    step: str | None  # what is pending
+    steps: int  # accepted submissions
+    blocks: int
+    gaps: int
+    forks: int
+    checkpoints: int
+    events: int
+    unknown: int
+    runs: int
+    started_ms: int
+    ended_ms: int
+    title: str
+    damage: str | None
 
     def to_json(self) -> dict[str, Any]:
         return {

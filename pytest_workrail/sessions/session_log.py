@@ -254,7 +254,9 @@ def summarise(log: SessionLog, snapshots: Snapshots) -> Summary:
     nodes = [event.data for event in of_kind(log.log, NodeCreated)]
     summary = Summary(
         session=log.session_id,
+        workflow_id="",
         status="empty" if log.is_empty else "unknown",
+        step=None,
         steps=sum(node.node_kind == "step" and node.parent_node_id is not None for node in nodes),
         blocks=sum(node.node_kind == "blocked_attempt" for node in nodes),
         gaps=sum(not isinstance(event.data.resolution, Resolves) for event in of_kind(log.log, GapRecorded)),
