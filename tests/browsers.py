@@ -20,7 +20,8 @@ _OPTIONS = (
 )
 _SIZE = {"width": 1400, "height": 900}
 # The page has drawn its address when those who listen after it hear of a change. An address that stays tells nobody.
-_GO = """address => new Promise(heard => {
+_GO = """([address, patience]) => new Promise((heard, hung) => {
+  setTimeout(() => hung(new Error(`the page did not go to ${address}`)), patience);
   const before = location.href;
   addEventListener("hashchange", () => heard(), { once: true });
   location.hash = address;
@@ -83,7 +84,7 @@ def page(_shared_page: Any) -> Iterator[Any]:
 
 def go(page: Any, address: str) -> None:
     """Lead an open page to another place of its own, and return when it is drawn."""
-    page.evaluate(_GO, address)
+    page.evaluate(_GO, [address, PATIENCE])
 
 
 def axe_violations(page: Any) -> list[tuple[str, list[str]]]:

@@ -121,7 +121,6 @@ class Advance(Struct):
     is_fork: bool = False
     gaps: list[GapRecordedData] = msgspec.field(default_factory=list)
     issues: list[str] = msgspec.field(default_factory=list)
-    contract: str | None = None
     assessments: list[AssessmentRecorded] = msgspec.field(default_factory=list)
     consequences: list[AssessmentConsequenceApplied] = msgspec.field(default_factory=list)
     traces: list[DecisionTraceAppended] = msgspec.field(default_factory=list)
@@ -453,7 +452,6 @@ def _attach(advance: Advance, event: RunEvent) -> bool:
             advance.gaps.append(event.data)
         case ValidationPerformed(data=data):
             advance.issues += data.result.issues
-            advance.contract = data.contract_ref
         case DecisionTraceAppended():
             advance.traces.append(event)
         case AssessmentRecorded():

@@ -143,6 +143,8 @@ def test_open_gaps_of_a_lineage():
     (mine,), (theirs,) = past(story, second).open_gaps(), past(story, other).open_gaps()
     assert mine.gap_id != theirs.gap_id
     assert past(story, first).open_gaps() == []
+    assert past(story, second).open_gaps({mine.summary}) == [mine]
+    assert past(story, second).open_gaps({"another"}) == []
     third = story.advance(second, gaps=lambda a: [gap("fixed", Resolves(resolves_gap_id=mine.gap_id))])
     assert past(story, third).open_gaps() == []
     assert past(story, other).open_gaps() == [theirs]
