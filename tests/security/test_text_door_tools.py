@@ -249,7 +249,8 @@ def test_an_editor_shows_a_catalog_as_text(shown: Callable[..., str]) -> None:
     document = opened({**WORKFLOW, "steps": [{"id": "a", "title": "A", "promptBlocks": {"goal": [REFERENCE]}}]})
     catalog = load_core()
     ref = catalog.refs[REFERENCE["refId"]]
-    hostile = Ref(ref.id, MARKDOWN, MARKDOWN, ref.phase, MARKDOWN, ref.placements)
+    texts = dict.fromkeys(("title", "summary", "text"), MARKDOWN)
+    hostile = Ref({"id": ref.id, "phase": ref.phase.value, "placements": ref.placements, **texts})
     evil = SimpleNamespace(refs={ref.id: hostile}, contracts={})
     assert document.is_workflow
     place = document.text.index(ref.id) + 2
