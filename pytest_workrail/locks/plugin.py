@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from pytest_workrail.locks.assertion_watch import AssertionWatch
 from pytest_workrail.locks.evidence import (
     ClaimReader,
     Evidence,
@@ -31,7 +32,6 @@ from pytest_workrail.locks.evidence import (
 from pytest_workrail.locks.registry import Registry, load_registry, missing_citations, missing_sources
 from pytest_workrail.locks.report import reports
 from pytest_workrail.locks.sabotage import Attempt, AttemptResult, Prover, Sabotage, can_prove, load_sabotages
-from pytest_workrail.locks.vacuity import AssertionWatch
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
 from workrail_lint.base.files import output_root, read_bytes, write_atomically
 from workrail_lint.base.js import Json

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_workrail.locks.vacuity import TestSide
+from pytest_workrail.locks.assertion_watch import TestSide
 from pytest_workrail.run.result import ExpectationFailure
 from workrail_lint.base.result import Err
 

@@ -460,6 +460,13 @@ def test_a_token_where_a_name_belongs() -> None:
         compare("CD010", conditional(asks, {"var": token, "contains": "Eve"}), conditional(asks, {"var": "guests"}))
 
 
+def test_the_kind_of_an_artifact_under_another_name() -> None:
+    shown = '{"artifacts": [{"MEMBER": "wr.gate_verdict", "verdict": "approved"}]}'
+    for member in ("type", "artifactKind"):
+        wrong, right = (asking(f"Submit {shown.replace('MEMBER', name)}.", "gate_verdict") for name in (member, "kind"))
+        compare("CT014", wrong, right)
+
+
 def test_a_blank_prompt() -> None:
     compare("PR004", workflow(step("cook", " \n")), workflow(step("cook", "Cook.")))
 

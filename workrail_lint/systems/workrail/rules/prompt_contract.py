@@ -11,7 +11,6 @@ from typing import Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.wording import counted, listed, name_list, quoted
-from workrail_lint.documents.scanner import loads
 from workrail_lint.documents.schema.engine import Violation
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
@@ -23,10 +22,9 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import WorkflowContext, WorkflowRule, has_own_output
 from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
 from workrail_lint.systems.workrail.rules.prose import IN_PROMPTS, Search, excerpt, label, prompts, step_members
-from workrail_lint.systems.workrail.rules.pseudo_json import object_at, object_of_lines, opening_brace
+from workrail_lint.systems.workrail.rules.pseudo_json import artifacts_in, object_at, opening_brace
 
 _ASSESSMENT_KIND = "wr.assessment"
-_LONGEST_EXAMPLE = 20_000
 _MOST_NAMES = 40
 _MOST_FIELDS = 8
 
@@ -40,7 +38,6 @@ def _packs(catalog: Catalog) -> dict[str, Contract]:
 # ---------------------------------------------------------------------------------------------- examples
 
 _KIND_MEMBER = ('"kind"', "'kind'", "kind:")
-_KIND_AT = Pattern(r"[\"'`]?\bkind[\"'`]?\s*:\s*[\"'`]?([a-z][\w.]*\w)")
 _PLACEHOLDER = Pattern(r"[<>|/…\[\]{}]|\.\.\.|\bor\b")
 _OPTIONS = Pattern(r"\s*(?:\|+|/|,?\s*\bor\b)\s*")
 _OPTION = Pattern(r"[A-Za-z][\w-]*")
@@ -66,10 +63,7 @@ class ExampleViolatesContract(WorkflowRule):
     def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
         packs = _packs(workflow.catalog)
         for passage in delivered(workflow).passages(_KIND_MEMBER):
-            read: list[tuple[int, int]] = []
-            artifacts = [(artifact, True) for artifact in self._fenced_artifacts(passage, read)]
-            artifacts += [(artifact, False) for artifact in self._sketched_artifacts(passage, read)]
-            for artifact, is_whole in artifacts:
+            for artifact, is_whole in artifacts_in(passage):
                 pack = packs.get(artifact["kind"])
                 if pack is None:
                     self._check_kind(artifact["kind"], passage, workflow, report)
@@ -103,56 +97,6 @@ class ExampleViolatesContract(WorkflowRule):
                     f"{label(passage.step)}: the engine knows no artifact of the kind {quoted(kind)}; did you mean "
                     f"{quoted(near)}?",
                 )
-
-    def _sketched_artifacts(self, passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
-        """Yield the objects with a kind that are like JSON, or a line for each member, outside what was read."""
-        text = passage.text.text
-        seen: set[int] = set()
-        for match in _KIND_AT.finditer(text):
-            at = match.start()
-            if any(start <= at < end for start, end in read) or passage.is_negated(at, at):
-                continue
-            brace = opening_brace(text, at)
-            if brace in seen:
-                continue
-            if brace >= 0:
-                seen.add(brace)
-                artifact = object_at(text, brace)
-            else:
-                artifact = object_of_lines(text, at)
-            if artifact is not None and isinstance(artifact.get("kind"), str):
-                yield {**artifact, "kind": artifact["kind"].strip("<>")}
-
-    def _fenced_artifacts(self, passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
-        """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts.
-
-        The blocks that are JSON are added to `read`.
-        """
-        for start, end in passage.fences:
-            block = passage.text.text[start:end]
-            if '"kind"' not in block or len(block) > _LONGEST_EXAMPLE:
-                continue
-            body = block.partition("\n")[2]
-            closing = body.rfind("\n")
-            if body[closing + 1 :].lstrip(" \t>").startswith(("```", "~~~")):
-                body = body[: max(closing, 0)]
-            try:
-                value = loads(body)
-            except (ValueError, RecursionError):
-                continue
-            read.append((start, end))
-            yield from self._artifacts_in(value)
-
-    @staticmethod
-    def _artifacts_in(value: Any) -> Iterator[dict[str, Any]]:
-        match value:
-            case {"kind": str()}:
-                yield value
-            case {"output": {"artifacts": [*items]} | [*items]} | {"artifacts": [*items]} | [*items]:
-                for item in items:
-                    match item:
-                        case {"kind": str()}:
-                            yield item
 
     def _problems(self, pack: Contract, artifact: dict[str, Any], is_whole: bool) -> list[str]:
         """Return why the pack rejects an example, apart from placeholders that the agent fills in.
@@ -636,8 +580,9 @@ class ArtifactNotRequested(WorkflowRule):
     name = "artifact-not-requested"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A step requires an artifact that its prompt never asks for."
+    summary = "A step requires an artifact that its prompt never asks for, or shows with its kind under another name."
     why = (
+        "The engine looks for an artifact by its `kind`. "
         "The engine appends the names of the fields to the prompt, not what belongs in them. A prompt that never "
         "mentions the artifact leaves that to chance."
     )
@@ -653,6 +598,14 @@ class ArtifactNotRequested(WorkflowRule):
         if pack is None or pack.artifact_kind == _ASSESSMENT_KIND or self._has_refs(step):
             return
         prompt = step.prompt_text
+        if (name := self._other_name(prompt, pack.artifact_kind)) is not None:
+            report(
+                step.at("outputContract"),
+                f"{label(step)}: the engine recognizes the artifact by `kind`, but the prompt shows {quoted(name)}; "
+                f'write "kind": "{pack.artifact_kind}" there',
+                severity=Severity.ERROR,
+            )
+            return
         if "artifact" in prompt.lower() or "{{wr." in prompt or _kinds(step, workflow):
             return
         names = [name for name in _properties(pack) if name != "kind"]
@@ -662,6 +615,12 @@ class ArtifactNotRequested(WorkflowRule):
                 f"{label(step)}: the prompt never asks for the {pack.artifact_kind} artifact that this step requires; "
                 "say what to submit",
             )
+
+    @staticmethod
+    def _other_name(prompt: str, kind: str) -> str | None:
+        """Return the member that a prompt gives the kind as its value, if it is never `kind`."""
+        names = re.findall(rf'"(\w+)"\s*:\s*"{re.escape(kind)}"', prompt) if f'"{kind}"' in prompt else []
+        return names[0] if names and "kind" not in names else None
 
     @staticmethod
     def _has_refs(step: Step) -> bool:

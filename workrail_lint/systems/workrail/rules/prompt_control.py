@@ -1,4 +1,4 @@
-"""PR, LP: prompts that direct the run: jumps, exits and rounds that the engine knows nothing about."""
+"""PR, LP: prompts that direct the run: jumps, exits, rounds and approvals that the engine knows nothing about."""
 
 from __future__ import annotations
 
@@ -346,3 +346,195 @@ class ProseRoundsDiffer(LoopRule):
             return samples.workflow(samples.controlled_loop(samples.step("improve", prompt), samples.decision()))
 
         yield Example(limited(6), limited(3))
+
+
+# --------------------------------------------------------------------------------------------- approval
+
+_PEOPLE = (
+    *("user", "human", "person", "owner", "stakeholder", "reviewer", "maintainer", "manager", "lead", "customer"),
+    *("client", "operator", "team", "engineer", "developer", "administrator", "author", "sponsor", "host", "guest"),
+    *("editor", "investigator", "teacher", "boss", "me", "marketing", "legal", "security", "management"),
+    *("compliance", "finance"),
+)
+_PERSON = f"(?:{'|'.join(_PEOPLE)})"
+_SOMEONE = frozenset(_PEOPLE)
+_ANYONE = _SOMEONE | {"they", "he", "she", "you"}
+_S = r"(?:'s|’s)"
+_APPROVING = ("approv", "sign-off", "signoff", "sign off", "signed off", " agreed", " confirmed")
+_ASKS = ("wait", "pause", "ask ", "get ", "obtain ", "request ", "seek ")  # also of "await"
+_FOR_APPROVAL = (
+    r"\b(?:wait(?:ing)? for|pause(?: here)? for|ask for|ask (?:the )?\w+ for|get|obtain|request|seek|await)"
+    rf" (?:(?:the|an?|explicit|written|final|formal|clear|your|their|\w+{_S}) ){{0,3}}"
+)
+_WAIT_UNTIL = r"\b(?:wait|pause|stop|hold)(?:s|ing)? (?:here )?until (?:the |an? |your )?"
+_APPROVAL = (
+    Search(
+        _APPROVING,
+        rf"{_FOR_APPROVAL}{_PERSON}{_S}? (?:\w+ )?(?:approval|sign-?off|to (?:approve|sign off))\b",
+        before=110,
+        also=_ASKS,
+        near=_SOMEONE,
+    ),
+    Search(
+        _APPROVING,
+        rf"{_FOR_APPROVAL}(?:approval|sign-?off) (?:from|by|of) (?:the |an? )?(?:\w+ )?{_PERSON}\b",
+        before=110,
+        also=(*("approval ", "signoff ", "sign-off "),),
+        near=_SOMEONE,
+    ),
+    Search(
+        _APPROVING,
+        rf"{_WAIT_UNTIL}(?:\w+ )?{_PERSON} (?:has |have |explicitly ){{0,2}}"
+        r"(?:approves?|approved|signs? off|signed off|gives? (?:\w+ )?approval|given approval)\b",
+        before=110,
+        also=(" until ",),
+        near=_SOMEONE,
+    ),
+    Search(
+        _APPROVING,
+        r"\b(?:only|not) (?:\w+ ){0,4}?(?:once|after|when|until) "
+        rf"(?:they|he|she|you|(?:the |an? |your )?(?:\w+ )?{_PERSON}) (?:has|have)? ?"
+        r"(?:given (?:\w+ )?(?:approval|consent)|approve[sd]?|confirm(?:s|ed)?|agree[sd]?|signed off)\b",
+        before=110,
+        also=("only ", "not "),
+        near=_ANYONE,
+    ),
+)
+
+
+# The same without a word for approval: "this step requires confirmation", "ask the user for permission before …".
+_CONSENT = r"(?:confirmation|permission|consent|approval|sign-?off|the go-ahead|go-ahead)"
+_CONSENTING = ("confirm", "permission", "consent", "go-ahead", "approval")
+_PERMISSION = (
+    Search(
+        _CONSENTING,
+        rf"\b(?:this|the) step (?:requires?|needs?) (?:(?:an?|the|explicit|manual|{_PERSON}{_S}?) ){{0,3}}{_CONSENT}\b",
+        before=70,
+        also=(" step require", " step need"),
+    ),
+    Search(
+        _CONSENTING,
+        rf"\b(?:ask|get|obtain|request|seek|await|wait for)(?: (?:the|an?|your))? {_PERSON}{_S}?"
+        rf"(?: for)?(?: (?:the|their|his|her|explicit|written|final|clear))* {_CONSENT}\b",
+        before=70,
+        also=_ASKS,
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        r"\b(?:get|obtain|request|seek|await|wait for|ask for) "
+        rf"(?:(?:the|explicit|written|final|clear|an?) )*{_CONSENT} (?:from|by|of) (?:the |an? |your )?{_PERSON}\b",
+        before=70,
+        also=_ASKS,
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        rf"\b(?:ask|wait for) (?:the |your )?{_PERSON} to confirm\b",
+        before=70,
+        also=(" to confirm",),
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        rf"{_WAIT_UNTIL}{_PERSON} (?:has |have |explicitly ){{0,2}}(?:confirms?|confirmed|agrees?|agreed|consents?)\b",
+        before=70,
+        also=(" until ",),
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENTING,
+        rf"\bwait(?:ing)? for (?:(?:the|their|your|his|her|an?|explicit|\w+{_S}) ){{1,2}}{_CONSENT}\b",
+        before=70,
+        also=("wait for ", "waiting for "),
+    ),
+)
+
+
+# "Do not continue until the owner approves": what is forbidden is to go on without them.
+_GO_ON = (
+    r"\b(?:do not|don't|never|must not|cannot) (?:proceed|continue|start|begin|go on|advance|move on|merge|deploy"
+    r"|publish|release|apply|execute|send)\b[^.!?\n\0]{0,40}? "
+)
+_NOT = ("not ", "n't ", "never ")
+_CONSENT_WORDS = (
+    "approv",
+    "sign-off",
+    "signoff",
+    "sign off",
+    "signed off",
+    "confirm",
+    "permission",
+    "consent",
+    "go-ahead",
+)
+_BLOCKED = (
+    Search(
+        _CONSENT_WORDS,
+        rf"{_GO_ON}(?:until|unless|before) (?:the |an? |your )?(?:\w+ |on-call )?"
+        rf"{_PERSON} (?:has |have |explicitly )*(?:approve[sd]?|confirm(?:s|ed)?|signe?d? off)",
+        before=140,
+        also=_NOT,
+        near=_SOMEONE,
+    ),
+    Search(
+        _CONSENT_WORDS,
+        rf"{_GO_ON}without (?:(?:the|explicit|written|prior) )*(?:{_PERSON}{_S}? )?{_CONSENT}\b",
+        before=140,
+        also=(" without ",),
+    ),
+)
+
+
+# In a step that is called a gate, asking is enough.
+_ASKED = Search(
+    ("ask the ", "ask your ", "ask me "),
+    rf"\bask (?:(?:the |your ){_PERSON}|me) (?:to (?:choose|decide|approve|accept|confirm|pick)|whether|if|for)\b",
+    near=_SOMEONE,
+)
+_GATE_TITLE = Pattern(
+    r"\b(?:(?:approval|sign-?off|confirmation|human|user)(?: review)? (?:gate|checkpoint)"
+    r"|(?:final|user|human) (?:approval|sign-?off|confirmation))\b"
+)
+_GATE_WORDS = ("gate", "checkpoint", "approval", "sign", "confirmation")  # one of them is in each such title
+
+
+class ApprovalWithoutConfirmation(WorkflowRule):
+    code = "PR039"
+    name = "approval-without-confirmation"
+    severity = Severity.WARNING
+    confidence = Confidence.MEDIUM
+    origin = "product"
+    summary = "A prompt tells the agent to wait for approval, but the step has no `requireConfirmation`."
+    why = (
+        "Nothing stops the run: an agent without a user decides that it was approved and continues. "
+        "`requireConfirmation` makes the engine wait."
+    )
+    words = (IN_PROMPTS, *_APPROVING, *_CONSENTING, *_ASKED.words)
+    bad = {"prompt": "Write the release notes. Pause until the user approves them."}
+    good = {"prompt": "Write the release notes. Pause until the user approves them.", "requireConfirmation": True}
+
+    def check_workflow(self, workflow: WorkflowContext, report: Report) -> None:
+        seen: set[str] = set()
+        texts = delivered(workflow)
+        phrases = [phrase for search in (*_APPROVAL, *_PERMISSION) for phrase in texts.phrases(search)]
+        phrases = [phrase for phrase in phrases if not phrase.is_negated]
+        phrases += [phrase for search in _BLOCKED for phrase in texts.phrases(search)]
+        if any(self._is_gate(step.title.lower()) for step in workflow.all_steps):
+            phrases += [phrase for phrase in texts.phrases(_ASKED) if self._is_gate(phrase.step.title.lower())]
+        for phrase in sorted(phrases, key=lambda phrase: phrase.is_conditional):
+            if phrase.step.require_confirmation or phrase.pointer in seen:
+                continue
+            seen.add(phrase.pointer)
+            conditional = phrase.is_conditional
+            advice = "set it to a condition" if conditional else "set it to true"
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} does not stop the run, because the step has no "
+                f"`requireConfirmation`; {advice}",
+                severity=Severity.INFO if conditional else None,
+            )
+
+    @staticmethod
+    def _is_gate(title: str) -> bool:
+        return any(map(title.__contains__, _GATE_WORDS)) and _GATE_TITLE.search(title) is not None

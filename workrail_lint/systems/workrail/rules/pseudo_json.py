@@ -7,9 +7,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.scanner import loads
+from workrail_lint.systems.workrail.rules.delivered_text import Passage
 
 _LONGEST = 4000
 _DEEPEST = 8
@@ -144,3 +147,66 @@ def object_of_lines(text: str, at: int) -> dict[str, Any] | None:
             break
         members.append(match[1].partition("#")[0].rstrip(" ,"))
     return object_at("{" + ",\n".join(members) + "\n}", 0) if len(members) > 1 else None
+
+
+_KIND_AT = Pattern(r"[\"'`]?\bkind[\"'`]?\s*:\s*[\"'`]?([a-z][\w.]*\w)")
+_LONGEST_EXAMPLE = 20_000
+
+
+def artifacts_in(passage: Passage) -> list[tuple[dict[str, Any], bool]]:
+    """Return the artifacts that a text shows, and whether each is whole: JSON in a fence, and not a sketch."""
+    read: list[tuple[int, int]] = []
+    artifacts = [(artifact, True) for artifact in _fenced_artifacts(passage, read)]
+    return artifacts + [(artifact, False) for artifact in _sketched_artifacts(passage, read)]
+
+
+def _sketched_artifacts(passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+    """Yield the objects with a kind that are like JSON, or a line for each member, outside what was read."""
+    text = passage.text.text
+    seen: set[int] = set()
+    for match in _KIND_AT.finditer(text):
+        at = match.start()
+        if any(start <= at < end for start, end in read) or passage.is_negated(at, at):
+            continue
+        brace = opening_brace(text, at)
+        if brace in seen:
+            continue
+        if brace >= 0:
+            seen.add(brace)
+            artifact = object_at(text, brace)
+        else:
+            artifact = object_of_lines(text, at)
+        if artifact is not None and isinstance(artifact.get("kind"), str):
+            yield {**artifact, "kind": artifact["kind"].strip("<>")}
+
+
+def _fenced_artifacts(passage: Passage, read: list[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+    """Yield the objects with a kind that fenced blocks hold, directly or in a list of artifacts.
+
+    The blocks that are JSON are added to `read`.
+    """
+    for start, end in passage.fences:
+        block = passage.text.text[start:end]
+        if '"kind"' not in block or len(block) > _LONGEST_EXAMPLE:
+            continue
+        body = block.partition("\n")[2]
+        closing = body.rfind("\n")
+        if body[closing + 1 :].lstrip(" \t>").startswith(("```", "~~~")):
+            body = body[: max(closing, 0)]
+        try:
+            value = loads(body)
+        except (ValueError, RecursionError):
+            continue
+        read.append((start, end))
+        yield from _artifacts_in(value)
+
+
+def _artifacts_in(value: Any) -> Iterator[dict[str, Any]]:
+    match value:
+        case {"kind": str()}:
+            yield value
+        case {"output": {"artifacts": [*items]} | [*items]} | {"artifacts": [*items]} | [*items]:
+            for item in items:
+                match item:
+                    case {"kind": str()}:
+                        yield item
