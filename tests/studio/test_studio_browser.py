@@ -200,6 +200,7 @@ def _some_runs(runs: list[Any]) -> list[Any]:
 @pytest.mark.search
 def test_every_run_is_played(opened: Any, built: Any) -> None:
     opened.click("nav >> text=Runs")
+    opened.wait_for_selector(".run-row")
     runs = built[1]["runs"]
     assert opened.locator(".run-row").count() == len(runs)
     for run in _some_runs(runs):
