@@ -12,7 +12,12 @@ from lint_probe import fixed, lint, view
 from workrail_lint import check, check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.catalog.catalog import load_core
-from workrail_lint.systems.workrail.rules.prompt_control import ProseExitInCountedLoop, ProseJump, ProseRoundsDiffer
+from workrail_lint.systems.workrail.rules.prompt_control import (
+    ApprovalWithoutConfirmation,
+    ProseExitInCountedLoop,
+    ProseJump,
+    ProseRoundsDiffer,
+)
 from workrail_lint.systems.workrail.rules.prompt_references import (
     ProseFileMissing,
     StepReferenceUnknown,
@@ -20,7 +25,6 @@ from workrail_lint.systems.workrail.rules.prompt_references import (
     known_step_ids,
 )
 from workrail_lint.systems.workrail.rules.prompt_wording import (
-    ApprovalWithoutConfirmation,
     DisplayNameDecorated,
     NumberedTwice,
     PromptLeftover,
