@@ -37,6 +37,8 @@ import pytest
 
 PROGRAMS = ("workrail-lint", "workrail-test", "pytest", "python")
 SECONDS = 600
+# As it was before any test: a server would keep for all others what one test adds.
+_PYTHONPATH = os.environ.get("PYTHONPATH", "")
 _SET_CHILD_SUBREAPER = 36  # of Linux: processes whose parent ended become children of this one
 # Of a folder with two pipes; a shell takes the input from what it starts in the background unless told otherwise.
 _RELAY = 'exec 3<&0 4>"$0/0" 5<"$0/1"; rm -r "$0"; cat <&3 >&4 2>/dev/null 5<&- & exec cat <&5 3<&- 4>&-'
@@ -161,7 +163,7 @@ def started(before: Sequence[str] = ()) -> Forks:
 
     A watched program has ended when all processes that it left behind have ended too: what they do belongs to it.
     """
-    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "PYTHONPATH": _PYTHONPATH, "PYTEST_ADDOPTS": "", "PYTHONIOENCODING": "utf-8"}
     server = subprocess.Popen(
         [*before, sys.executable, __file__, *(["--adopt"] if before else [])],
         stdin=subprocess.PIPE,
