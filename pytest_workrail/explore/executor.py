@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
 from workrail_lint.base.js import Json
-from workrail_lint.base.pools import can_spawn, end_workers, spawned_pool
+from workrail_lint.base.pools import can_spawn, end_workers, interrupts_left_to_parent, spawned_pool
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.version import VERSION
 from workrail_lint.base.version import VERSION as INSTALLED
@@ -113,8 +113,9 @@ class Processes:
         places: dict[Future[str], int] = {}
         is_done = False
         try:
-            for place, piece in enumerate(pieces):
-                places[self._pool.submit(perform_piece, task, json.dumps(piece))] = place
+            with interrupts_left_to_parent():  # a pool that is half started can't be shut down
+                for place, piece in enumerate(pieces):
+                    places[self._pool.submit(perform_piece, task, json.dumps(piece))] = place
             waiting = set(places)
             while waiting:
                 done, waiting = wait(waiting, return_when="FIRST_COMPLETED")

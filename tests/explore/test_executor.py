@@ -8,10 +8,12 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-from pytest_workrail.explore.executor import Done, Inline, Task, WorkerLost, gather, open_executor
+from pytest_workrail.explore.executor import Done, Inline, Processes, Task, WorkerLost, gather, open_executor
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -85,6 +87,22 @@ def test_ctrl_c_in_a_terminal_reaches_the_workers_too_and_ends_nothing_early() -
         rest = child.stdout.read()
     assert child.returncode == 0
     assert rest.splitlines()[-1] == "True (0, None)"
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system has no signal masks")
+def test_an_interrupt_waits_until_the_pool_has_started() -> None:
+    """A pool whose threads are half started can't be shut down: the command would end with an internal error."""
+
+    class Pool(ThreadPoolExecutor):
+        def submit(self, *args: Any, **options: Any) -> Any:
+            blocked.append(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+            return super().submit(*args, **options)
+
+    blocked: list[bool] = []
+    with Pool(1) as pool:
+        gather(Processes(pool), TASK, [1, 2])
+    assert blocked == [True, True]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 def test_the_place_of_each_piece_that_is_done_is_told() -> None:

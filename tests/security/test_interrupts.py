@@ -176,7 +176,7 @@ def test_a_search_over_processes_ends_without_their_tracebacks(tmp_path: Path) -
             assert child.poll() is None
         os.killpg(child.pid, signal.SIGINT)
         printed, said = child.communicate(timeout=600)
-    assert child.returncode == 130
+    assert child.returncode == 130, said
     assert "interrupted" in said
     assert "Traceback" not in said
     assert not printed or json.loads(printed)["interrupted"] is True
