@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 
@@ -48,3 +49,10 @@ def for_each(
         return whole
 
     return decorate
+
+
+def compare_with_file(lines: Iterable[str], file: Path) -> None:
+    """Assert that the lines are those of a file, whatever their order, and name those that are not."""
+    expected, shown = file.read_text(encoding="utf-8").splitlines(), list(lines)
+    assert [line for line in shown if line not in expected] == []
+    assert len(shown) == len(expected)

@@ -11,6 +11,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import tables
+
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 from zoo import ELEMENTS, OPERATORS
@@ -97,10 +99,7 @@ def lines() -> Iterator[str]:
 
 
 def test_the_goals_of_any_workflow_are_as_expected() -> None:
-    expected = FILE.read_text(encoding="utf-8").splitlines()
-    found = list(lines())
-    assert [line for line in found if line not in expected] == []
-    assert len(found) == len(expected)
+    tables.compare_with_file(lines(), FILE)
 
 
 if __name__ == "__main__":
